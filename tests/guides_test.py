@@ -23,7 +23,7 @@ import typing
 TOOL = "ocannl/ocannl"
 MOST_LINES = 89
 # What does not parse must not pass.
-FEWEST = {"page": 10, "path": 60, "target": 15, "from": 9, "output of": 3}
+FEWEST = {"page": 11, "path": 60, "target": 15, "from": 9, "output of": 3}
 
 
 class Block(typing.NamedTuple):

@@ -20,6 +20,7 @@
 #include "ocannl/cli/explain_flag.h"
 #include "ocannl/cli/expression.h"
 #include "ocannl/cli/input.h"
+#include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/cd/print.h"
@@ -44,60 +45,146 @@ namespace {
 
 using jit::Isa;
 
-// Adds "origins" where it is wanted.
-absl::StatusOr<Explanation> WithOrigins(
-    const CommandLine& line, const Assignments& code,
-    const PassOptions& options, absl::StatusOr<Explanation> explanation) {
-  if (!explanation.ok() || line.GetString("stage") != "origins") {
-    return explanation;
-  }
-  OCANNL_ASSIGN_OR_RETURN(explanation->stages.emplace_back(),
-                          ExplainOrigins(code, options));
-  return explanation;
-}
+// What makers of stages (flags/stages.def) read, and the stages made so far.
+struct StagesRequest {
+  const CommandLine& line;
+  const PassOptions& options;
+  std::vector<std::string> skip = {};       // passes of machine code
+  std::optional<Isa> isa = ExplainedIsa();  // none: the target is a GPU
+  std::string gpu = "sm_90";                // its architecture
+  Explanation explanation = {};
+  std::optional<Assignments> code = std::nullopt;  // none: of FILE.ll
+  std::optional<gpu::GpuSchedule> gpu_schedule = std::nullopt;  // if planned
 
-absl::StatusOr<Explanation> ExplainFileOrExpression(
-    const CommandLine& line, const PassOptions& options) {
-  const std::string& what = line.positional()[0];
-  if (IsProgramFile(what)) {
-    for (const Flag& flag : FlagsOf(kExpressionFlags)) {
-      if (!line.Has(flag.name)) continue;
-      return Wrong("--", flag.name, " is for expressions, but ", what,
-                   " is a program");
+  const LoopProgram& program() const { return explanation.program; }
+  const gpu::GpuTarget& gpu_target() const { return *gpu::FindGpuTarget(gpu); }
+
+  absl::Status Add(absl::StatusOr<StageText> stage) {
+    if (stage.ok()) explanation.stages.push_back(*std::move(stage));
+    return stage.status();
+  }
+  absl::Status Add(absl::StatusOr<std::vector<StageText>> stages) {
+    if (stages.ok()) {
+      absl::c_move(*stages, std::back_inserter(explanation.stages));
     }
-    OCANNL_ASSIGN_OR_RETURN(const ProgramFile file, ReadProgram(what));
-    if (!file.code) return ExplainFile(file, options);
-    return WithOrigins(line, *file.code, options, ExplainFile(file, options));
+    return stages.status();
   }
-  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Expression> expression,
-                          BuildExpression(line, what));
-  return WithOrigins(line, expression->code, options,
-                     ExplainExpression(*expression, options));
-}
-
-bool IsOfGpu(absl::string_view stage) {
-  return stage == "cuda" || stage == "ptx" || stage == "persistent";
-}
-
-bool IsOfVcode(absl::string_view stage) {
-  return stage == "vcode" || stage == "select" ||
-         absl::c_any_of(jit::VcodePasses(), [&](const jit::VcodePass& pass) {
-           return pass.name == stage;
-         });
-}
-
-bool IsOfProcessor(absl::string_view stage) {
-  return stage == "x86" || stage == "instruction_mix" || IsOfVcode(stage) ||
-         absl::c_linear_search(SchedulePasses(), stage);
-}
-
-// What schedules are for.
-struct ExplainedTarget {
-  std::optional<Isa> isa;  // none: a GPU
-  std::string gpu = "";    // then: "sm_90"
 };
 
-absl::StatusOr<ExplainedTarget> TargetOf(const CommandLine& line) {
+absl::Status AddOrigins(StagesRequest& request) {
+  if (!request.code) return absl::OkStatus();
+  return request.Add(ExplainOrigins(*request.code, request.options));
+}
+
+absl::Status PlanGpu(StagesRequest& request) {
+  if (request.gpu_schedule) return absl::OkStatus();
+  std::vector<Refusal> refused;
+  request.gpu_schedule = gpu::PlanGpu(request.program(), request.gpu_target(),
+                                      {.refused = &refused});
+  AddComments(refused, request.gpu_schedule->program);
+  return gpu::VerifyKernels(request.gpu_schedule->program);
+}
+
+// What `kExplain` says for a processor; GPUs have stages of their own.
+template <auto kExplain>
+absl::Status AddOfProcessor(StagesRequest& request) {
+  if (!request.isa) return absl::OkStatus();
+  return request.Add(kExplain(request.program(), *request.isa, request.skip));
+}
+
+// Of a GPU, also the script.
+absl::Status AddSchedule(StagesRequest& request) {
+  if (request.isa) return AddOfProcessor<jit::ExplainSchedule>(request);
+  const LoopProgram& program = request.program();
+  OCANNL_RETURN_IF_ERROR(PlanGpu(request));
+  return request.Add(
+      std::vector<StageText>{{.stage = "schedule",
+                              .file_name = program.name + "-schedule.ll",
+                              .text = Print(request.gpu_schedule->program)},
+                             {.stage = "script",
+                              .file_name = program.name + ".rewrite",
+                              .text = request.gpu_schedule->script}});
+}
+
+absl::Status AddCuda(StagesRequest& request) {
+  OCANNL_RETURN_IF_ERROR(PlanGpu(request));
+  const LoopProgram& scheduled = request.gpu_schedule->program;
+  const cuda::KernelText kernels = cuda::WriteKernels(scheduled);
+  return request.Add(
+      StageText{.stage = "cuda",
+                .file_name = request.program().name + ".cu",
+                .text = absl::StrCat(cuda::SourceOf(kernels.functions), "\n",
+                                     cuda::PrintCalls(scheduled, kernels))});
+}
+
+absl::Status AddPtx(StagesRequest& request) {
+  OCANNL_RETURN_IF_ERROR(PlanGpu(request));
+  const std::string& name = request.program().name;
+  const std::string text = cuda::SourceOf(
+      cuda::WriteKernels(request.gpu_schedule->program).functions);
+  OCANNL_ASSIGN_OR_RETURN(
+      const cuda::Nvrtc nvrtc,
+      cuda::Nvrtc::Open(request.line.GetString("cuda_home")));
+  OCANNL_ASSIGN_OR_RETURN(const cuda::Nvrtc::Code code,
+                          nvrtc.Compile(text, name, request.gpu));
+  return request.Add(StageText{
+      .stage = "ptx",
+      .file_name = name + ".ptx",
+      .text = absl::StrCat(code.ptx, "\n// ",
+                           absl::StrReplaceAll(code.log, {{"\n", "\n// "}}),
+                           "\n")});
+}
+
+// The kernel that repeats a small program.
+absl::Status AddPersistent(StagesRequest& request) {
+  const LoopProgram& program = request.program();
+  OCANNL_ASSIGN_OR_RETURN(const LoopProgram block,
+                          gpu::ScheduleOneBlock(program, request.gpu_target()));
+  return request.Add(StageText{
+      .stage = "persistent",
+      .file_name = program.name + "-persistent.cu",
+      .text = cuda::SourceOf(cuda::WritePersistentKernel(block).functions)});
+}
+
+using StageNames = std::vector<absl::string_view>;
+
+template <class Passes>
+StageNames NamesOf(const Passes& passes) {
+  StageNames names;
+  for (const auto& pass : passes) names.push_back(pass.name);
+  return names;
+}
+
+// A row of stages.def.
+struct Stage {
+  enum When { kInAll, kOnRequest };
+  enum Target { kAny, kProcessor, kGpu };
+
+  bool Has(absl::string_view stage) const {
+    return name == stage || absl::c_linear_search(passes, stage);
+  }
+
+  absl::string_view name;  // empty: the names are those of passes
+  StageNames passes;
+  When when;
+  Target target;
+  absl::Status (*add)(StagesRequest&);
+};
+
+const std::vector<Stage>& AllStages() {
+  static const auto* stages = new std::vector<Stage>{
+#define STAGE(name, when, target, maker) \
+  {#name, {}, Stage::when, Stage::target, maker},
+#define PASSES(names, help, when, target, maker) \
+  {"", names, Stage::when, Stage::target, maker},
+#include "ocannl/flags/stages.def"
+#undef STAGE
+#undef PASSES
+  };
+  return *stages;
+}
+
+absl::Status ReadTarget(const CommandLine& line, StagesRequest& request) {
   const bool has_isa = line.Has("isa");
   if (has_isa && line.Has("target")) {
     return absl::InvalidArgumentError(
@@ -105,108 +192,69 @@ absl::StatusOr<ExplainedTarget> TargetOf(const CommandLine& line) {
   }
   const std::string flag = has_isa ? "isa" : "target";
   const std::string& name = line.GetString(flag);
-  if (name.empty()) return ExplainedTarget{ExplainedIsa()};
-  const std::string& stage = line.GetString("stage");
+  if (name.empty()) return absl::OkStatus();
+  const std::string& wanted = line.GetString("stage");
   const bool is_gpu = gpu::FindGpuTarget(name) != nullptr;
-  if (is_gpu ? IsOfProcessor(stage) : IsOfGpu(stage)) {
+  const auto other = is_gpu ? Stage::kProcessor : Stage::kGpu;
+  if (absl::c_any_of(AllStages(), [&](const Stage& stage) {
+        return stage.Has(wanted) && stage.target == other;
+      })) {
     return Wrong(
-        "--stage=", stage, " is not of --", flag, "=", name,
+        "--stage=", wanted, " is not of --", flag, "=", name,
         "; give --target=", is_gpu ? jit::IsaNames(" or ") : "sm_80 or sm_90",
         ", or another stage");
   }
   for (Isa isa : jit::kIsas) {
-    if (name == jit::Name(isa)) return ExplainedTarget{isa};
+    if (name != jit::Name(isa)) continue;
+    request.isa = isa;
+    return absl::OkStatus();
   }
-  if (!has_isa && is_gpu) return ExplainedTarget{std::nullopt, name};
+  if (!has_isa && is_gpu) {
+    request.isa = std::nullopt;
+    request.gpu = name;
+    return absl::OkStatus();
+  }
   return Wrong("--", flag, "=", name, ": give ",
                jit::IsaNames(has_isa ? " or " : ", "),
                has_isa ? "" : ", sm_80 or sm_90");
 }
 
-// The kernel that repeats a small program.
-absl::Status AddPersistentStage(const LoopProgram& program,
-                                const gpu::GpuTarget& target,
-                                std::vector<StageText>& stages) {
-  OCANNL_ASSIGN_OR_RETURN(const LoopProgram block,
-                          gpu::ScheduleOneBlock(program, target));
-  stages.push_back(
-      {.stage = "persistent",
-       .file_name = program.name + "-persistent.cu",
-       .text = cuda::SourceOf(cuda::WritePersistentKernel(block).functions)});
-  return absl::OkStatus();
+// Adds those of --stage=all, and the one that is asked for.
+absl::Status AddStages(StagesRequest& request) {
+  const std::string& wanted = request.line.GetString("stage");
+  decltype(Stage::add) add = nullptr;
+  for (const Stage& stage : AllStages()) {
+    if (stage.add == nullptr) continue;
+    if (stage.when == Stage::kInAll) {
+      OCANNL_RETURN_IF_ERROR(stage.add(request));
+    } else if (stage.Has(wanted)) {
+      add = stage.add;
+    }
+  }
+  return add == nullptr ? absl::OkStatus() : add(request);
 }
 
-absl::Status AddGpuStages(const CommandLine& line, const LoopProgram& program,
-                          const std::string& target, absl::string_view stage,
-                          std::vector<StageText>& stages) {
-  const std::string architecture = target.empty() ? "sm_90" : target;
-  const gpu::GpuTarget& gpu = *gpu::FindGpuTarget(architecture);
-  std::vector<Refusal> refused;
-  gpu::GpuSchedule schedule = gpu::PlanGpu(program, gpu, {.refused = &refused});
-  AddComments(refused, schedule.program);
-  OCANNL_RETURN_IF_ERROR(gpu::VerifyKernels(schedule.program));
-  if (!target.empty()) {
-    stages.push_back({.stage = "schedule",
-                      .file_name = program.name + "-schedule.ll",
-                      .text = Print(schedule.program)});
-    stages.push_back({.stage = "script",
-                      .file_name = program.name + ".rewrite",
-                      .text = schedule.script});
+absl::Status AddFirstStages(StagesRequest& request) {
+  const CommandLine& line = request.line;
+  const std::string& what = line.positional()[0];
+  Explanation& explanation = request.explanation;
+  if (IsProgramFile(what)) {
+    for (const Flag& flag : FlagsOf(kExpressionFlags)) {
+      if (!line.Has(flag.name)) continue;
+      return Wrong("--", flag.name, " is for expressions, but ", what,
+                   " is a program");
+    }
+    OCANNL_ASSIGN_OR_RETURN(ProgramFile file, ReadProgram(what));
+    OCANNL_ASSIGN_OR_RETURN(explanation, ExplainFile(file, request.options));
+    request.code = std::move(file.code);
+  } else {
+    OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Expression> expression,
+                            BuildExpression(line, what));
+    OCANNL_ASSIGN_OR_RETURN(explanation,
+                            ExplainExpression(*expression, request.options));
+    request.code = std::move(expression->code);
   }
-  if (stage == "persistent") return AddPersistentStage(program, gpu, stages);
-  if (stage != "cuda" && stage != "ptx") return absl::OkStatus();
-  const cuda::KernelText kernels = cuda::WriteKernels(schedule.program);
-  const std::string text = cuda::SourceOf(kernels.functions);
-  stages.push_back(
-      {.stage = "cuda",
-       .file_name = program.name + ".cu",
-       .text = absl::StrCat(text, "\n",
-                            cuda::PrintCalls(schedule.program, kernels))});
-  if (stage == "cuda") return absl::OkStatus();
-  OCANNL_ASSIGN_OR_RETURN(const cuda::Nvrtc nvrtc,
-                          cuda::Nvrtc::Open(line.GetString("cuda_home")));
-  OCANNL_ASSIGN_OR_RETURN(const cuda::Nvrtc::Code code,
-                          nvrtc.Compile(text, program.name, architecture));
-  stages.push_back(
-      {.stage = "ptx",
-       .file_name = program.name + ".ptx",
-       .text = absl::StrCat(code.ptx, "\n// ",
-                            absl::StrReplaceAll(code.log, {{"\n", "\n// "}}),
-                            "\n")});
-  return absl::OkStatus();
-}
-
-// All stages, but VCode and machine code only where they are wanted: they are
-// long.
-absl::StatusOr<std::vector<StageText>> Stages(const CommandLine& line,
-                                              Explanation explanation,
-                                              const ExplainedTarget& target) {
-  std::vector<StageText>& stages = explanation.stages;
-  const LoopProgram& program = explanation.program;
-  OCANNL_ASSIGN_OR_RETURN(const auto skip, SkippedCodePasses(line));
-  const std::string& stage = line.GetString("stage");
-  if (!target.isa || IsOfGpu(stage)) {
-    OCANNL_RETURN_IF_ERROR(
-        AddGpuStages(line, program, target.gpu, stage, stages));
-  }
-  if (!target.isa) return std::move(stages);
-  const Isa isa = *target.isa;
-  stages.push_back(jit::ExplainSchedule(program, isa, skip));
-  if (stage == "script" || absl::c_linear_search(SchedulePasses(), stage)) {
-    absl::c_move(jit::ExplainScheduling(program, isa, skip),
-                 std::back_inserter(stages));
-  } else if (stage == "x86") {
-    OCANNL_ASSIGN_OR_RETURN(stages.emplace_back(),
-                            jit::ExplainX86(program, isa, skip));
-  } else if (stage == "instruction_mix") {
-    OCANNL_ASSIGN_OR_RETURN(stages.emplace_back(),
-                            jit::ExplainInstructionMix(program, isa, skip));
-  } else if (IsOfVcode(stage)) {
-    OCANNL_ASSIGN_OR_RETURN(std::vector<StageText> vcode,
-                            jit::ExplainVcode(program, isa, skip));
-    absl::c_move(vcode, std::back_inserter(stages));
-  }
-  return std::move(stages);
+  return ExplainRewritten(line, explanation);
 }
 
 // The rows of its tensor, and what that is: "5|3, w * x".
@@ -226,9 +274,16 @@ std::string Remark(const train::Model& model, const Array& array) {
 absl::Status UnknownStage(const std::string& wanted,
                           const std::vector<StageText>& stages,
                           const std::vector<absl::string_view>& ran) {
-  const bool is_pass =
-      absl::c_linear_search(jit::CodePasses(), wanted) ||
-      absl::c_any_of(Passes(), [&](const Pass& p) { return p.name == wanted; });
+  const bool is_pass = absl::c_any_of(AllStages(), [&](const Stage& stage) {
+    return absl::c_linear_search(stage.passes, wanted);
+  });
+  std::vector<absl::string_view> here;
+  for (const StageText& stage : stages) here.push_back(stage.stage);
+  for (const Stage& stage : AllStages()) {
+    if (stage.when == Stage::kOnRequest && !stage.name.empty()) {
+      here.push_back(stage.name);
+    }
+  }
   return Wrong(
       "--stage=", wanted,
       absl::c_linear_search(ran, wanted) ? " changed nothing"
@@ -237,13 +292,7 @@ absl::Status UnknownStage(const std::string& wanted,
             "--real have it"
       : wanted == "rewritten" ? " is what --rewrite makes; give that, too"
                               : " is no stage of this",
-      "; the stages here are ",
-      absl::StrJoin(stages, ", ",
-                    [](std::string* text, const StageText& stage) {
-                      absl::StrAppend(text, stage.stage);
-                    }),
-      ", origins, canonicalize, script, select, vcode, x86, instruction_mix, "
-      "cuda, ptx, persistent");
+      "; the stages here are ", absl::StrJoin(here, ", "));
 }
 
 }  // namespace
@@ -303,28 +352,29 @@ absl::Status ExplainRewritten(const CommandLine& line,
 
 absl::Status ExplainCommand(const CommandLine& line, std::ostream& out) {
   OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
-  std::vector<absl::string_view> ran;
+  StageNames ran;
   options.observer = [&](const Pass& pass, const LoopProgram&) {
     ran.push_back(pass.name);
   };
-  OCANNL_ASSIGN_OR_RETURN(const ExplainedTarget target, TargetOf(line));
-  OCANNL_ASSIGN_OR_RETURN(Explanation explanation,
-                          ExplainFileOrExpression(line, options));
-  OCANNL_RETURN_IF_ERROR(ExplainRewritten(line, explanation));
+  StagesRequest request{.line = line, .options = options};
+  OCANNL_RETURN_IF_ERROR(ReadTarget(line, request));
+  OCANNL_ASSIGN_OR_RETURN(request.skip, SkippedCodePasses(line));
+  OCANNL_RETURN_IF_ERROR(AddFirstStages(request));
   if (line.Has("explain")) {
     // Whoever names no stage has them all in the directory.
     std::ostringstream none;
-    Explanation files = explanation;
-    if (!target.isa) {
-      OCANNL_RETURN_IF_ERROR(
-          AddGpuStages(line, files.program, target.gpu, "cuda", files.stages));
+    StagesRequest files = request;
+    if (!files.isa) {
+      OCANNL_RETURN_IF_ERROR(AddSchedule(files));
+      OCANNL_RETURN_IF_ERROR(AddCuda(files));
     }
-    OCANNL_RETURN_IF_ERROR(WriteExplained(
-        line, std::move(files), line.Has("stage") ? none : out, target.isa));
+    OCANNL_RETURN_IF_ERROR(WriteExplained(line, std::move(files.explanation),
+                                          line.Has("stage") ? none : out,
+                                          files.isa));
     if (!line.Has("stage")) return absl::OkStatus();
   }
-  OCANNL_ASSIGN_OR_RETURN(const std::vector<StageText> stages,
-                          Stages(line, std::move(explanation), target));
+  OCANNL_RETURN_IF_ERROR(AddStages(request));
+  const std::vector<StageText>& stages = request.explanation.stages;
   const std::string& wanted = line.GetString("stage");
   if (wanted == "all") {
     for (const StageText& stage : stages) {
