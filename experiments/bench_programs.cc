@@ -36,7 +36,7 @@
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/runtime/stream.h"
 #include "ocannl/flags/flags.h"
-#include "ocannl/flags/tier.h"
+#include "ocannl/flags/run_options.h"
 
 namespace ocannl {
 namespace {

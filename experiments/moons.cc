@@ -36,7 +36,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/runtime/npy.h"
 #include "ocannl/flags/flags.h"
-#include "ocannl/flags/tier.h"
+#include "ocannl/flags/run_options.h"
 #include "ocannl/train/params_hash.h"
 
 namespace ocannl {

@@ -32,7 +32,7 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/flags/flags.h"
 #include "ocannl/flags/ranks.h"
-#include "ocannl/flags/tier.h"
+#include "ocannl/flags/run_options.h"
 #include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/distributed/communicator.h"
 #include "ocannl/train/example_train_loop.h"

@@ -25,7 +25,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/flags/flags.h"
 #include "ocannl/flags/ranks.h"
-#include "ocannl/flags/tier.h"
+#include "ocannl/flags/run_options.h"
 #include "ocannl/train/distributed/communicator.h"
 #include "ocannl/train/parallel/data_parallel.h"
 #include "ocannl/train/params_hash.h"

@@ -16,8 +16,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/runtime/npy.h"
-#include "ocannl/flags/pass_options.h"
-#include "ocannl/flags/tier.h"
+#include "ocannl/flags/run_options.h"
 #include "ocannl/print_values.h"
 
 namespace ocannl {

@@ -35,7 +35,7 @@
 #include "ocannl/cuda/kernel_text.h"
 #include "ocannl/cuda/nvrtc.h"
 #include "ocannl/flags/flags.h"
-#include "ocannl/flags/pass_options.h"
+#include "ocannl/flags/run_options.h"
 #include "ocannl/jit/explain_x86.h"
 #include "ocannl/jit/vcode/passes/pipeline.h"
 #include "ocannl/jit/x86_backend.h"

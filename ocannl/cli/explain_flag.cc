@@ -5,8 +5,7 @@
 #include <string>
 
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/flags/pass_options.h"
-#include "ocannl/flags/tier.h"
+#include "ocannl/flags/run_options.h"
 #include "ocannl/jit/explain_x86.h"
 
 namespace ocannl {

@@ -21,8 +21,7 @@
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
-#include "ocannl/flags/pass_options.h"
-#include "ocannl/flags/tier.h"
+#include "ocannl/flags/run_options.h"
 #include "ocannl/tiers/compare_tiers.h"
 
 namespace ocannl {

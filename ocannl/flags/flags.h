@@ -27,8 +27,8 @@ enum FlagGroup : unsigned {
   kExplainFlags = 1 << 2,
   kFuzzFlags = 1 << 3,
   kExpressionFlags = 1 << 4,  // commands that read an expression
-  kTierFlags = 1 << 5,        // what runs programs on a tier (tier.h)
-  kPassFlags = 1 << 6,        // what chooses passes (pass_options.h)
+  kTierFlags = 1 << 5,        // what runs programs on a tier (run_options.h)
+  kPassFlags = 1 << 6,        // what chooses passes (run_options.h)
   kRankFlags = 1 << 7,        // what trains in several processes (ranks.h)
   kShardFlags = 1 << 8,       // what does so with any number of shards
   kProgramFlags = 1 << 9,     // every program: --help and --version

@@ -7,8 +7,7 @@
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/flags/flags.h"
-#include "ocannl/flags/pass_options.h"
-#include "ocannl/flags/tier.h"
+#include "ocannl/flags/run_options.h"
 
 namespace ocannl {
 namespace {
