@@ -14,6 +14,7 @@
 #include "ocannl/cli/input.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/runtime/npy.h"
 #include "ocannl/flags/run_options.h"
@@ -39,8 +40,8 @@ absl::Status MakeOut(const CommandLine& line) {
   const std::string& out = line.GetString("out");
   if (!line.Has("out")) return absl::OkStatus();
   if (absl::EndsWith(out, ".npy")) {
-    return Wrong("--out=", out, " is a directory, for a NAME.npy of each ",
-                 "result; write --out=DIR");
+    return UserError("--out=", out, " is a directory, for a NAME.npy of each ",
+                     "result; write --out=DIR");
   }
   const absl::Status made = MakeDirectory(UserPath(out));
   if (made.ok()) return made;
@@ -68,7 +69,7 @@ absl::Status ShowValues(const CommandLine& line, absl::string_view name,
 absl::Status EvalCommand(const CommandLine& line, std::ostream& out) {
   const std::string& text = line.positional()[0];
   if (IsProgramFile(text)) {
-    return Wrong("`", text, "` is a program; write run ", text);
+    return UserError("`", text, "` is a program; write run ", text);
   }
   OCANNL_RETURN_IF_ERROR(MakeOut(line));
   OCANNL_ASSIGN_OR_RETURN(const Backend* backend, TierOf(line));

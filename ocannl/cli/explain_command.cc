@@ -23,6 +23,7 @@
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/cd/print.h"
 #include "ocannl/core/explain.h"
 #include "ocannl/core/loop/print.h"
@@ -199,7 +200,7 @@ absl::Status ReadTarget(const CommandLine& line, StagesRequest& request) {
   if (absl::c_any_of(AllStages(), [&](const Stage& stage) {
         return stage.Has(wanted) && stage.target == other;
       })) {
-    return Wrong(
+    return UserError(
         "--stage=", wanted, " is not of --", flag, "=", name,
         "; give --target=", is_gpu ? jit::IsaNames(" or ") : "sm_80 or sm_90",
         ", or another stage");
@@ -214,9 +215,9 @@ absl::Status ReadTarget(const CommandLine& line, StagesRequest& request) {
     request.gpu = name;
     return absl::OkStatus();
   }
-  return Wrong("--", flag, "=", name, ": give ",
-               jit::IsaNames(has_isa ? " or " : ", "),
-               has_isa ? "" : ", sm_80 or sm_90");
+  return UserError("--", flag, "=", name, ": give ",
+                   jit::IsaNames(has_isa ? " or " : ", "),
+                   has_isa ? "" : ", sm_80 or sm_90");
 }
 
 // Adds those of --stage=all, and the one that is asked for.
@@ -241,8 +242,8 @@ absl::Status AddFirstStages(StagesRequest& request) {
   if (IsProgramFile(what)) {
     for (const Flag& flag : FlagsOf(kExpressionFlags)) {
       if (!line.Has(flag.name)) continue;
-      return Wrong("--", flag.name, " is for expressions, but ", what,
-                   " is a program");
+      return UserError("--", flag.name, " is for expressions, but ", what,
+                       " is a program");
     }
     OCANNL_ASSIGN_OR_RETURN(ProgramFile file, ReadProgram(what));
     OCANNL_ASSIGN_OR_RETURN(explanation, ExplainFile(file, request.options));
@@ -284,7 +285,7 @@ absl::Status UnknownStage(const std::string& wanted,
       here.push_back(stage.name);
     }
   }
-  return Wrong(
+  return UserError(
       "--stage=", wanted,
       absl::c_linear_search(ran, wanted) ? " changed nothing"
       : is_pass
@@ -336,7 +337,7 @@ absl::StatusOr<LoopProgram> Rewritten(const CommandLine& line,
   absl::StatusOr<LoopProgram> rewritten =
       rewrite::RunScript(std::move(program), script);
   if (rewritten.ok()) return rewritten;
-  return Wrong(what, ", ", rewritten.status().message());
+  return UserError(what, ", ", rewritten.status().message());
 }
 
 absl::Status ExplainRewritten(const CommandLine& line,

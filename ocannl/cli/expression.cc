@@ -17,6 +17,7 @@
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
@@ -39,16 +40,17 @@ absl::Status CheckNew(absl::string_view flag, const std::string& name,
   if (!names.tensors.contains(name) && !names.statics.contains(name)) {
     return absl::OkStatus();
   }
-  return Wrong("--", flag, "=", name, "=...: the name `", name,
-               "` is given twice; choose another one");
+  return UserError("--", flag, "=", name, "=...: the name `", name,
+                   "` is given twice; choose another one");
 }
 
 absl::StatusOr<DType> DefaultDType(const CommandLine& line) {
   const std::string name = line.GetString("dtype");
   const std::optional<DType> dtype = FindDType(name);
   if (dtype && IsFloat(ComputeDType(*dtype))) return *dtype;
-  return Wrong("--dtype=", name,
-               " is no float; write f32, f64, f16, bf16, f8e4m3 or ", "f8e5m2");
+  return UserError("--dtype=", name,
+                   " is no float; write f32, f64, f16, bf16, f8e4m3 or ",
+                   "f8e5m2");
 }
 
 absl::Status AddStatics(const CommandLine& line, Graph& graph, Names& names) {
@@ -58,9 +60,9 @@ absl::Status AddStatics(const CommandLine& line, Graph& graph, Names& names) {
     OCANNL_RETURN_IF_ERROR(SplitAssignment("range", text, name, value));
     int64_t range;
     if (!absl::SimpleAtoi(value, &range) || range < 1) {
-      return Wrong("--range=", text, ": `", value,
-                   "` is not a number of values; write ", "--range=", name,
-                   "=N, with N at least 1");
+      return UserError("--range=", text, ": `", value,
+                       "` is not a number of values; write ", "--range=", name,
+                       "=N, with N at least 1");
     }
     OCANNL_RETURN_IF_ERROR(CheckNew("range", name, names));
     names.statics.emplace(name, graph.AddStatic(name, range));
@@ -80,15 +82,16 @@ absl::Status NoShape(const InputFlag& input) {
   if (absl::StartsWith(source, "range(")) {
     fix = "write range:3 for 3 cells";
   } else if (!is_numbers && !absl::StartsWith(source, "range")) {
-    return Wrong(flag, source, " is neither a .npy file nor numbers; write ",
-                 flag, "FILE.npy, ", flag, "range:2,3 or ", flag, "[1,2,3]");
+    return UserError(flag, source,
+                     " is neither a .npy file nor numbers; write ", flag,
+                     "FILE.npy, ", flag, "range:2,3 or ", flag, "[1,2,3]");
   }
   if (is_numbers) {
     fix = absl::StrCat(
         "write ", flag, source, ":", count, " or ", flag, "[", source, "]",
         count > 1 ? "" : absl::StrCat(", or ", flag, source, ": for a number"));
   }
-  return Wrong(flag, source, " has no shape; ", fix);
+  return UserError(flag, source, " has no shape; ", fix);
 }
 
 // The values of `input` in the shape it asks for; without one, a file's axes
@@ -124,8 +127,9 @@ absl::Status CheckAreUsed(const CommandLine& line, absl::string_view text) {
     for (const std::string& given : line.GetAll(flag)) {
       const std::string name = given.substr(0, given.find_first_of(".="));
       if (used.contains(name)) continue;
-      return Wrong("--", flag, "=", given, ": the expression does not read `",
-                   name, "`; leave it out");
+      return UserError("--", flag, "=", given,
+                       ": the expression does not read `", name,
+                       "`; leave it out");
     }
   }
   return absl::OkStatus();
@@ -138,10 +142,10 @@ absl::Status CheckAreGiven(const Graph& graph) {
     const auto* param = std::get_if<ParamSource>(&node.source);
     if (param == nullptr || param->init.has_value() || node.has_gradient)
       continue;
-    return Wrong("\"", node.name,
-                 "\" in quotes is an array from outside, which ",
-                 "is not given; add --in=", node.name, "=...:SHAPE; a text is ",
-                 "no value");
+    return UserError("\"", node.name,
+                     "\" in quotes is an array from outside, which ",
+                     "is not given; add --in=", node.name,
+                     "=...:SHAPE; a text is ", "no value");
   }
   return absl::OkStatus();
 }
@@ -164,8 +168,8 @@ absl::Status AddInputs(const CommandLine& line, Expression& expression,
       continue;
     }
     if (!shaped.second[RowKind::kBatch].empty()) {
-      return Wrong("--grad=", input.name, ": an input with batch axes has ",
-                   "no gradient; give them as output axes");
+      return UserError("--grad=", input.name, ": an input with batch axes has ",
+                       "no gradient; give them as output axes");
     }
     names.tensors.emplace(
         input.name,
@@ -205,7 +209,7 @@ absl::Status AskForMemory(const CommandLine& line, bool of_gradients,
       OCANNL_RETURN_IF_ERROR(asked);
       continue;
     }
-    return Wrong(
+    return UserError(
         "--memory=", text, ": there is no tensor `", name, "`; ",
         of_gradients && !line.Has("grad")
             ? "add --grad=NAME: there are no gradients without it"
@@ -224,8 +228,8 @@ absl::Status MakeCode(const CommandLine& line, Expression& expression) {
   }
   for (const std::string& name : line.GetAll("grad")) {
     if (model.graph.Find(NameInGraph(expression, name))) continue;
-    return Wrong("--grad=", name, ": there is no tensor `", name,
-                 "`; name an input, a parameter or a --let");
+    return UserError("--grad=", name, ": there is no tensor `", name,
+                     "`; name an input, a parameter or a --let");
   }
   OCANNL_ASSIGN_OR_RETURN(expression.code,
                           train::GradUpdateOfSum(model, result));
@@ -234,17 +238,17 @@ absl::Status MakeCode(const CommandLine& line, Expression& expression) {
     const absl::Status kept =
         Keep(expression.code, absl::StrCat(name, ".grad"), kPlace);
     if (absl::IsNotFound(kept)) {
-      return Wrong("--grad=", given,
-                   ": the expression has no gradient with respect to `", name,
-                   "`; ",
-                   name == given ? absl::StrCat("leave the flag out, or use `",
-                                                name, "` in the expression")
-                                 : absl::StrCat("write --grad=", name));
+      return UserError(
+          "--grad=", given,
+          ": the expression has no gradient with respect to `", name, "`; ",
+          name == given ? absl::StrCat("leave the flag out, or use `", name,
+                                       "` in the expression")
+                        : absl::StrCat("write --grad=", name));
     }
     OCANNL_RETURN_IF_ERROR(kept);
     const TensorId id = *model.graph.Find(name);
     if (absl::c_linear_search(expression.gradients_of, id)) {
-      return Wrong("--grad=", given, ": `", name, "` is given twice");
+      return UserError("--grad=", given, ": `", name, "` is given twice");
     }
     expression.gradients_of.push_back(id);
   }

@@ -17,6 +17,7 @@
 #include "ocannl/cli/input.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/fuzz/campaign.h"
 #include "ocannl/fuzz/compared_tiers.h"
 #include "ocannl/fuzz/notation/text_campaign.h"
@@ -52,8 +53,8 @@ absl::Status FuzzNotation(const CommandLine& line,
                           fuzz::TextCampaignOptions options,
                           std::ostream& out) {
   if (!line.positional().empty()) {
-    return Wrong("--notation and --graphs try texts, not programs; leave ",
-                 line.positional()[0], " out");
+    return UserError("--notation and --graphs try texts, not programs; leave ",
+                     line.positional()[0], " out");
   }
   if (line.Has("corpus")) {
     OCANNL_ASSIGN_OR_RETURN(options.corpus,

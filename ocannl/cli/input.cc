@@ -23,6 +23,7 @@
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/ops/print.h"
@@ -91,16 +92,16 @@ absl::StatusOr<std::vector<Constant>> ParseNumbers(const InputFlag& input,
   for (absl::string_view part : parts) {
     std::optional<Constant> constant = ParseCell(part, dtype);
     if (!constant) {
-      return Wrong("--in=", input.name, ": `", part, "` is not a number ",
-                   "that ", Name(dtype), " can hold; write FILE.npy, ",
-                   "range or numbers with commas", LookalikeHint(part));
+      return UserError("--in=", input.name, ": `", part, "` is not a number ",
+                       "that ", Name(dtype), " can hold; write FILE.npy, ",
+                       "range or numbers with commas", LookalikeHint(part));
     }
     numbers.push_back(*constant);
   }
   if (static_cast<int64_t>(numbers.size()) == cells) return numbers;
-  return Wrong("--in=", input.name, " gives ", numbers.size(),
-               " numbers, but its shape has ", cells, " cells; give ", cells,
-               " numbers, or another shape");
+  return UserError("--in=", input.name, " gives ", numbers.size(),
+                   " numbers, but its shape has ", cells, " cells; give ",
+                   cells, " numbers, or another shape");
 }
 
 // The cell `k` of a range whose cell 0 is `first`; none if its integer does not
@@ -122,9 +123,10 @@ absl::StatusOr<double> ParseStart(const InputFlag& input,
                                   absl::string_view start) {
   double first = 0;
   if (start.empty() || absl::SimpleAtod(start, &first)) return first;
-  return Wrong("--in=", input.name, ": `", input.source,
-               "` is not a range; write range or range+1, with a shape such "
-               "as range:2,3");
+  return UserError(
+      "--in=", input.name, ": `", input.source,
+      "` is not a range; write range or range+1, with a shape such "
+      "as range:2,3");
 }
 
 absl::Status StoreRange(const InputFlag& input, absl::string_view start,
@@ -145,8 +147,8 @@ absl::Status StoreRange(const InputFlag& input, absl::string_view start,
       cell = std::nullopt;
     }
     if (!cell) {
-      return Wrong("--in=", input.name, ": ", Name(dtype), " cannot hold ",
-                   value, " of this range; give numbers");
+      return UserError("--in=", input.name, ": ", Name(dtype), " cannot hold ",
+                       value, " of this range; give numbers");
     }
     Store(array, k, *cell);
   }
@@ -155,17 +157,18 @@ absl::Status StoreRange(const InputFlag& input, absl::string_view start,
 
 absl::StatusOr<NdArray> LoadFile(const InputFlag& input) {
   if (absl::StartsWith(input.source, "~")) {
-    return Wrong("--in=", input.name, ": shells do not replace ~ after a =; ",
-                 "write $HOME", absl::string_view(input.source).substr(1));
+    return UserError("--in=", input.name,
+                     ": shells do not replace ~ after a =; ", "write $HOME",
+                     absl::string_view(input.source).substr(1));
   }
   OCANNL_ASSIGN_OR_RETURN(NdArray values, ReadNpy(UserPath(input.source)));
   if (!input.shape) return values;
   Dims dims = input.shape->dims();
   if (NumElements(dims) == values.size()) return values.Reshaped(dims);
-  return Wrong("--in=", input.name, ": ", input.source, " has ", values.size(),
-               " cells, but the shape ", ToString(*input.shape), " has ",
-               NumElements(dims), "; its own is ",
-               absl::StrJoin(values.dims(), ","));
+  return UserError("--in=", input.name, ": ", input.source, " has ",
+                   values.size(), " cells, but the shape ",
+                   ToString(*input.shape), " has ", NumElements(dims),
+                   "; its own is ", absl::StrJoin(values.dims(), ","));
 }
 
 // Takes the brackets out of input.source, "[[1,2],[3,4]]", and returns the
@@ -191,9 +194,9 @@ class Brackets {
       input.source = absl::StrJoin(numbers, ",");
       return dims_;
     }
-    return Wrong("--in=", input.name, "=", input.source,
-                 ": brackets hold rows of one length; write them as in "
-                 "[1,2,3] or [[1,2],[3,4]]");
+    return UserError("--in=", input.name, "=", input.source,
+                     ": brackets hold rows of one length; write them as in "
+                     "[1,2,3] or [[1,2],[3,4]]");
   }
 
  private:
@@ -247,8 +250,8 @@ absl::Status SplitAssignment(absl::string_view flag, absl::string_view text,
                    return absl::ascii_isalnum(c) || c == '_' || c == '.';
                  });
   if (is_name && at < text.size()) return absl::OkStatus();
-  return Wrong("--", flag, "=", text, ": write --", flag,
-               "=NAME=VALUE, where NAME has letters, digits and _");
+  return UserError("--", flag, "=", text, ": write --", flag,
+                   "=NAME=VALUE, where NAME has letters, digits and _");
 }
 
 absl::StatusOr<InputFlag> ParseInput(absl::string_view text) {
@@ -262,10 +265,10 @@ absl::StatusOr<InputFlag> ParseInput(absl::string_view text) {
     const std::string shape = input.source.substr(colon + 1);
     input.source.resize(colon);
     if (!ParseShape(shape, input)) {
-      return Wrong("--in=", text, ": `", shape,
-                   "` is not a shape; write sizes ",
-                   "from 1 to 2^30 as batch|input->output, such as 2|3->4",
-                   LookalikeHint(shape));
+      return UserError("--in=", text, ": `", shape,
+                       "` is not a shape; write sizes ",
+                       "from 1 to 2^30 as batch|input->output, such as 2|3->4",
+                       LookalikeHint(shape));
     }
   }
   if (!absl::StartsWith(input.source, "[")) return input;
@@ -275,10 +278,10 @@ absl::StatusOr<InputFlag> ParseInput(absl::string_view text) {
     (*input.shape)[RowKind::kOutput] = dims;
   }
   if (input.shape->dims() == dims) return input;
-  return Wrong("--in=", text, ": the brackets have the sizes ",
-               absl::StrJoin(dims, ","), ", the shape ",
-               absl::StrJoin(input.shape->dims(), ","),
-               "; leave one of them out");
+  return UserError("--in=", text, ": the brackets have the sizes ",
+                   absl::StrJoin(dims, ","), ", the shape ",
+                   absl::StrJoin(input.shape->dims(), ","),
+                   "; leave one of them out");
 }
 
 std::string ExampleInput(const Buffer& buffer) {
@@ -296,7 +299,7 @@ absl::Status CheckNoOtherFile(const InputFlag& input) {
   if (absl::EndsWith(input.source, ".npy")) return absl::OkStatus();
   const std::string hint = FileHint(input.source);
   if (hint.empty()) return absl::OkStatus();
-  return Wrong("--in=", input.name, ": ", input.source, " ", hint);
+  return UserError("--in=", input.name, ": ", input.source, " ", hint);
 }
 
 absl::StatusOr<NdArray> LoadInput(const InputFlag& input, DType dtype,
@@ -306,7 +309,7 @@ absl::StatusOr<NdArray> LoadInput(const InputFlag& input, DType dtype,
   const Dims wanted = input.shape ? input.shape->dims() : dims;
   const absl::StatusOr<int64_t> cells = ByteSize(DType::kU8, wanted);
   if (!cells.ok() || *cells > kMaxCells) {
-    return Wrong("--in=", input.name, " has over 2^30 cells");
+    return UserError("--in=", input.name, " has over 2^30 cells");
   }
   // The text is checked before there is memory for what it asks for.
   absl::string_view rest = input.source;
@@ -330,11 +333,12 @@ absl::Status SetStatics(const CommandLine& line, Routine& routine) {
     OCANNL_RETURN_IF_ERROR(SplitAssignment("set", text, name, value));
     int64_t number;
     if (!absl::SimpleAtoi(value, &number)) {
-      return Wrong("--set=", text, ": `", value, "` is not an integer");
+      return UserError("--set=", text, ": `", value, "` is not an integer");
     }
     const absl::Status set = routine.Set(name, number);
     if (absl::EndsWith(set.message(), "it has none")) {
-      return Wrong("--set=", text, ": ", set.message(), "; leave the flag out");
+      return UserError("--set=", text, ": ", set.message(),
+                       "; leave the flag out");
     }
     OCANNL_RETURN_IF_ERROR(set);
   }
@@ -342,9 +346,9 @@ absl::Status SetStatics(const CommandLine& line, Routine& routine) {
     if (index.value()) continue;
     std::string last =
         index.range() ? absl::StrCat(" to ", *index.range() - 1) : "";
-    return Wrong("static index `", index.name(),
-                 "` has no value; add --set=", index.name(),
-                 "=N, with N from 0", last);
+    return UserError("static index `", index.name(),
+                     "` has no value; add --set=", index.name(),
+                     "=N, with N from 0", last);
   }
   return absl::OkStatus();
 }

@@ -16,7 +16,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/dtype.h"
@@ -26,12 +25,6 @@
 #include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {
-
-// An error that says so.
-template <class... Parts>
-absl::Status Wrong(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 struct InputFlag {
   std::string name;

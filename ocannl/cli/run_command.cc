@@ -16,6 +16,7 @@
 #include "ocannl/cli/explain_flag.h"
 #include "ocannl/cli/input.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/opt/pipeline.h"
@@ -65,19 +66,19 @@ absl::Status WriteInputs(const CommandLine& line, const ProgramFile& file,
       return b.name == input.name && IsInput(b.role);
     });
     if (buffer == program.buffers.end()) {
-      return Wrong("--in=", text, ": `", program.name, "` does not read `",
-                   input.name, "`; it reads ", InputNames(program));
+      return UserError("--in=", text, ": `", program.name, "` does not read `",
+                       input.name, "`; it reads ", InputNames(program));
     }
     if (!given.insert(input.name).second) {
-      return Wrong("--in=", text, ": `", input.name, "` is given twice");
+      return UserError("--in=", text, ": `", input.name, "` is given twice");
     }
     OCANNL_ASSIGN_OR_RETURN(NdArray values,
                             LoadInput(input, buffer->dtype, buffer->dims));
     if (values.dtype() != buffer->dtype ||
         !MergeTo(values.dims(), buffer->dims)) {
-      return Wrong("--in=", text, " is ",
-                   DescribeArray(values.dtype(), values.dims()), ", but `",
-                   program.name, "` reads ", Describe(*buffer));
+      return UserError("--in=", text, " is ",
+                       DescribeArray(values.dtype(), values.dims()), ", but `",
+                       program.name, "` reads ", Describe(*buffer));
     }
     OCANNL_RETURN_IF_ERROR(
         context.WriteInput(*buffer, values.Reshaped(buffer->dims)));
@@ -96,11 +97,11 @@ absl::Status WriteInputs(const CommandLine& line, const ProgramFile& file,
     flags.push_back(ExampleInput(buffer));
   }
   if (missing.empty()) return absl::OkStatus();
-  return Wrong("`", program.name,
-               "` needs more inputs: ", absl::StrJoin(missing, ", "),
-               "; to try it, add\n  ", absl::StrJoin(flags, " "),
-               "\nor values of your own: NAME=FILE.npy, NAME=range+1, or "
-               "numbers such as NAME=[1,2,3]");
+  return UserError("`", program.name,
+                   "` needs more inputs: ", absl::StrJoin(missing, ", "),
+                   "; to try it, add\n  ", absl::StrJoin(flags, " "),
+                   "\nor values of your own: NAME=FILE.npy, NAME=range+1, or "
+                   "numbers such as NAME=[1,2,3]");
 }
 
 absl::StatusOr<Results> RunOn(const Backend& tier, const CommandLine& line,

@@ -8,9 +8,9 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "ocannl/core/analysis/references.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/must_write.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
@@ -311,9 +311,7 @@ std::optional<Dependence> WhyNotDistribute(const LoopProgram& program,
 absl::Status CheckNone(const std::optional<Dependence>& dependence,
                        const LoopProgram& program, absl::string_view what) {
   if (!dependence) return absl::OkStatus();
-  auto error = [&](auto... parts) {
-    return absl::InvalidArgumentError(absl::StrCat(what, parts...));
-  };
+  auto error = [&](auto... parts) { return UserError(what, parts...); };
   if (!dependence->buffer.valid()) {
     return error(": a local or a zero_out in it belongs to all iterations");
   }

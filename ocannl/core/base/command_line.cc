@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 
 namespace ocannl {
 namespace {
@@ -53,8 +54,7 @@ absl::Status UnknownFlag(absl::string_view arg, absl::string_view name,
   if (near.empty() && has_value && absl::c_linear_search(names, "in")) {
     absl::StrAppend(&fix, "; an input is --in=", arg.substr(2));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown flag --", name, "; ", fix));
+  return UserError("unknown flag --", name, "; ", fix);
 }
 
 bool IsSwitch(const Flag& flag) {
@@ -92,8 +92,7 @@ absl::StatusOr<CommandLine> CommandLine::Parse(
       } else if (k + 1 < args.size() && !absl::StartsWith(args[k + 1], "--")) {
         parts.second = args[++k];
       } else {
-        return absl::InvalidArgumentError(
-            absl::StrCat(arg, " needs a value; write ", arg, "=VALUE"));
+        return UserError(arg, " needs a value; write ", arg, "=VALUE");
       }
     }
     if (flag->kind == SettingKind::kCodePath) {
@@ -122,9 +121,8 @@ absl::StatusOr<int64_t> CommandLine::ParseInt(absl::string_view name,
   if (absl::SimpleAtoi(text, &value) && value >= low && value <= high) {
     return value;
   }
-  return absl::InvalidArgumentError(absl::StrCat(Describe(name), "=", text,
-                                                 " is not an integer from ",
-                                                 low, " to ", high));
+  return UserError(Describe(name), "=", text, " is not an integer from ", low,
+                   " to ", high);
 }
 
 const std::string& CommandLine::GetString(absl::string_view name) const {
@@ -143,8 +141,8 @@ std::vector<std::string> CommandLine::GetAll(absl::string_view name) const {
 absl::StatusOr<bool> CommandLine::GetBool(absl::string_view name) const {
   bool value;
   if (absl::SimpleAtob(GetString(name), &value)) return value;
-  return absl::InvalidArgumentError(absl::StrCat(
-      Describe(name), "=", GetString(name), " is neither true nor false"));
+  return UserError(Describe(name), "=", GetString(name),
+                   " is neither true nor false");
 }
 
 absl::StatusOr<int64_t> CommandLine::GetInt(absl::string_view name, int64_t low,

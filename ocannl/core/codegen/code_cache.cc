@@ -3,7 +3,7 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/base/build_id.h"
+#include "ocannl/core/base/system/build_id.h"
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/tensor/text.h"
 
 namespace ocannl {
@@ -33,17 +34,15 @@ absl::StatusOr<SpecName> Find(Tensor of, absl::string_view name) {
   const TensorNode& node = of.node();
   const EinsumSpec* spec = EinsumOf(node.source);
   if (spec == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Describe(node), " has no spec with a `", name,
-                     "`; name an axis of an einsum"));
+    return UserError(Describe(node), " has no spec with a `", name,
+                     "`; name an axis of an einsum");
   }
   std::vector<std::string> names = NamesIn(*spec);
   if (absl::c_linear_search(names, name)) {
     return SpecName{.node = of.id, .name = std::string(name)};
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("the spec of ", Describe(node), " has no `", name,
-                   "`; it has ", absl::StrJoin(names, ", ")));
+  return UserError("the spec of ", Describe(node), " has no `", name,
+                   "`; it has ", absl::StrJoin(names, ", "));
 }
 
 // Likewise, an axis or a row variable only.
@@ -51,16 +50,15 @@ absl::StatusOr<SpecName> FindOnly(Tensor of, absl::string_view name,
                                   bool is_row) {
   OCANNL_ASSIGN_OR_RETURN(SpecName found, Find(of, name));
   if (found.is_row() == is_row) return found;
-  return absl::InvalidArgumentError(absl::StrCat(
+  return UserError(
       "`", name, "` of ", Describe(of.node()), " is ",
-      is_row ? "an axis; give it one size" : "a row variable; name an axis"));
+      is_row ? "an axis; give it one size" : "a row variable; name an axis");
 }
 
 absl::Status CheckSize(Tensor of, absl::string_view name, int64_t size) {
   if (size >= 1) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("`", name, "` of ", Describe(of.node()), " cannot have ",
-                   size, " cells; give it a size from 1"));
+  return UserError("`", name, "` of ", Describe(of.node()), " cannot have ",
+                   size, " cells; give it a size from 1");
 }
 
 bool IsError(Tensor tensor) {
@@ -115,9 +113,9 @@ absl::Status SetScale(Tensor of, absl::string_view name, int64_t factor,
   OCANNL_ASSIGN_OR_RETURN(SpecName a, FindOnly(of, name, false));
   OCANNL_ASSIGN_OR_RETURN(SpecName b, FindOnly(other, other_name, false));
   if (factor < 1 || factor > kMaxFactor) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "`", name, "` of ", Describe(of.node()), " cannot be ", factor,
-        " times `", other_name, "`; give a factor from 1 to ", kMaxFactor));
+    return UserError("`", name, "` of ", Describe(of.node()), " cannot be ",
+                     factor, " times `", other_name,
+                     "`; give a factor from 1 to ", kMaxFactor);
   }
   of.graph->AddSizeRule(
       {.name = std::move(a), .is = std::move(b), .factor = factor});

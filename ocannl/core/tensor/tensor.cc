@@ -11,6 +11,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/ops/rows.h"
 #include "ocannl/core/tensor/einsum/einsum.h"
@@ -184,9 +185,8 @@ absl::StatusOr<DType> ReducedType(const absl::StatusOr<DType>& dtype,
   OCANNL_RETURN_IF_ERROR(spec);
   OCANNL_RETURN_IF_ERROR(dtype.status());
   if (Accepts(Typing::kNumber, ComputeDType(*dtype))) return dtype;
-  return absl::InvalidArgumentError(
-      absl::StrCat("a reduction takes numbers, not ", Name(*dtype),
-                   "; convert them: ", ConversionText(operand, DType::kF32)));
+  return UserError("a reduction takes numbers, not ", Name(*dtype),
+                   "; convert them: ", ConversionText(operand, DType::kF32));
 }
 
 }  // namespace
@@ -259,9 +259,8 @@ Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
         "products of more than two are only summed; multiply some of them "
         "first");
   } else if (op && args.size() > kMostFactors) {
-    status = absl::InvalidArgumentError(
-        absl::StrCat("it has ", args.size(), " operands, and the most are ",
-                     kMostFactors, "; multiply some of them first"));
+    status = UserError("it has ", args.size(), " operands, and the most are ",
+                       kMostFactors, "; multiply some of them first");
   } else if (status.ok()) {
     status = PiecesOf(*parsed, /*one_at_a_time=*/!op).status();
     if (!status.ok()) status = WrongSpec(spec, status);
@@ -391,9 +390,7 @@ Tensor IllegalTensor(Graph& graph, absl::string_view text,
                      .has_gradient = false,
                      .where = where};
   graph.SetPlace(node);
-  return ErrorTensor(graph,
-                     absl::InvalidArgumentError(absl::StrCat(
-                         "error in ", Describe(node), ": ", error)),
+  return ErrorTensor(graph, UserError("error in ", Describe(node), ": ", error),
                      where);
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/ops/random.h"
 #include "ocannl/core/tensor/graph.h"
@@ -27,24 +28,22 @@ absl::StatusOr<std::vector<NdArray>> ShardAlong(const NdArray& array,
                                                 int64_t axis,
                                                 int64_t n_shards) {
   if (n_shards <= 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("n_shards is ", n_shards, "; it must be at least 1"));
+    return UserError("n_shards is ", n_shards, "; it must be at least 1");
   }
   if (axis != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("arrays are sharded along axis 0, not along axis ", axis,
-                     "; make the axis of the examples the first one"));
+    return UserError("arrays are sharded along axis 0, not along axis ", axis,
+                     "; make the axis of the examples the first one");
   }
   if (array.dims().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Describe(array), " is a scalar, without an axis 0 to make ", n_shards,
-        " shards along"));
+    return UserError(Describe(array),
+                     " is a scalar, without an axis 0 to make ", n_shards,
+                     " shards along");
   }
   Dims dims = array.dims();
   if (dims[0] % n_shards != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "axis 0 of ", Describe(array), " has ", dims[0], " cells, which ",
-        n_shards, " does not divide; leave out ", dims[0] % n_shards));
+    return UserError("axis 0 of ", Describe(array), " has ", dims[0],
+                     " cells, which ", n_shards, " does not divide; leave out ",
+                     dims[0] % n_shards);
   }
   dims[0] /= n_shards;
   std::vector<NdArray> shards(n_shards, NdArray(array.dtype(), dims));
@@ -62,17 +61,16 @@ absl::StatusOr<NdArray> Gather(absl::Span<const NdArray> shards) {
   }
   const NdArray& first = shards[0];
   if (first.dims().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "shard 0, ", Describe(first), ", is a scalar, without an axis 0"));
+    return UserError("shard 0, ", Describe(first),
+                     ", is a scalar, without an axis 0");
   }
   for (size_t s = 1; s < shards.size(); ++s) {
     if (shards[s].dtype() == first.dtype() &&
         shards[s].dims() == first.dims()) {
       continue;
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat("shard ", s, " is ", Describe(shards[s]), ", but shard 0 ",
-                     Describe(first), "; all must be alike"));
+    return UserError("shard ", s, " is ", Describe(shards[s]), ", but shard 0 ",
+                     Describe(first), "; all must be alike");
   }
   Dims dims = first.dims();
   dims[0] *= static_cast<int64_t>(shards.size());
@@ -93,16 +91,15 @@ absl::StatusOr<std::vector<std::vector<NdArray>>> ShardBatch(
   for (const BatchInput& input : inputs) {
     auto shards = ShardAlong(input.values, 0, n_shards);
     if (!shards.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "input `", input.name, "`: ", shards.status().message()));
+      return UserError("input `", input.name, "`: ", shards.status().message());
     }
     batch.push_back(*std::move(shards));
     const int64_t length = input.values.dims()[0];
     const int64_t first = inputs[0].values.dims()[0];
     if (length == first) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input `", input.name, "` has ", length, " examples, but input `",
-        inputs[0].name, "` has ", first, "; all must have as many"));
+    return UserError("input `", input.name, "` has ", length,
+                     " examples, but input `", inputs[0].name, "` has ", first,
+                     "; all must have as many");
   }
   return batch;
 }
@@ -124,9 +121,9 @@ Tensor MakeInput(Graph& graph, const std::string& name, NdArray shard) {
 absl::StatusOr<NdArray> HostValues(Tensor t) {
   const auto* data = std::get_if<DataSource>(&t.node().source);
   if (data != nullptr) return *data->data;
-  return absl::InvalidArgumentError(absl::StrCat(
-      Describe(t.node()), " has no values on the host; read those ",
-      "of a context that has computed it"));
+  return UserError(Describe(t.node()),
+                   " has no values on the host; read those ",
+                   "of a context that has computed it");
 }
 
 absl::StatusOr<double> HostGet(Tensor t, absl::Span<const int64_t> indices) {

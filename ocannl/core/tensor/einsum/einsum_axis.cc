@@ -17,6 +17,7 @@
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 
 namespace ocannl {
 namespace {
@@ -39,8 +40,7 @@ class AxisParser {
       // The size of the axis, which is one more, is a number too.
       if (!absl::SimpleAtoi(text_, &axis.position) ||
           axis.position == std::numeric_limits<int64_t>::max()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("its position ", text_, " is too large"));
+        return UserError("its position ", text_, " is too large");
       }
       return axis;
     }
@@ -226,13 +226,11 @@ class AxisParser {
                            : Error("it ends too early");
     }
     const size_t size = std::max<size_t>(1, CharacterSize(rest_));
-    return absl::InvalidArgumentError(
-        absl::StrCat("`", rest_.substr(0, size), "` is unexpected"));
+    return UserError("`", rest_.substr(0, size), "` is unexpected");
   }
 
   absl::Status Error(absl::string_view message) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat("in its axis `", text_, "`: ", message));
+    return UserError("in its axis `", text_, "`: ", message);
   }
 
   absl::string_view text_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // BuildId: what tells this build of the engine from all others.
-#ifndef OCANNL_CORE_BASE_BUILD_ID_H_
-#define OCANNL_CORE_BASE_BUILD_ID_H_
+#ifndef OCANNL_CORE_BASE_SYSTEM_BUILD_ID_H_
+#define OCANNL_CORE_BASE_SYSTEM_BUILD_ID_H_
 
 #include <string>
 
@@ -14,4 +14,4 @@ std::string BuildId();
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_BASE_BUILD_ID_H_
+#endif  // OCANNL_CORE_BASE_SYSTEM_BUILD_ID_H_

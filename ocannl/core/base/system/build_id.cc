@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/base/build_id.h"
+#include "ocannl/core/base/system/build_id.h"
 
 #include <elf.h>
 #include <link.h>
