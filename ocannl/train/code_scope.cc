@@ -42,7 +42,7 @@ const Array* CodeScope::FindArray(absl::string_view leaf) const {
 
 absl::Status CodeScope::ErrorAt(size_t offset,
                                 absl::string_view message) const {
-  return StatementError(text_, offset, message);
+  return ocannl::ErrorAt(text_, offset, message);
 }
 
 absl::Status CodeScope::Unknown(absl::string_view name, size_t offset) const {

@@ -58,14 +58,14 @@ class Definer {
     OCANNL_ASSIGN_OR_RETURN(auto value, Parse(forward));
     if (value.size() != 1 || NumberOf(value[0].target, ValueNames) != 0 ||
         !(value[0].accum ? value[0].reset : true)) {
-      return StatementError(forward, value.empty() ? 0 : value[0].offset,
-                            "expected one statement `v =: ...`, `v =:+ ...` or "
-                            "`v =:@^ ...`");
+      return ErrorAt(forward, value.empty() ? 0 : value[0].offset,
+                     "expected one statement `v =: ...`, `v =:+ ...` or "
+                     "`v =:@^ ...`");
     }
     if (value[0].accum && value[0].accum != Op::kAdd &&
         value[0].accum != Op::kMax) {
-      return StatementError(forward, value[0].offset,
-                            "terms accumulate by `=:+` or `=:@^`");
+      return ErrorAt(forward, value[0].offset,
+                     "terms accumulate by `=:+` or `=:@^`");
     }
     definition_->accum = value[0].accum;
     AddLeaves(value[0].value);
@@ -88,9 +88,9 @@ class Definer {
     for (Statement& statement : statements) {
       auto* assign = std::get_if<AssignStatement>(&statement);
       if (assign == nullptr || assign->declares || assign->logic) {
-        return StatementError(text, assign == nullptr ? 0 : assign->offset,
-                              "an operation's code assigns to v, or to g1, g2 "
-                              "..., and has no ~logic of its own");
+        return ErrorAt(text, assign == nullptr ? 0 : assign->offset,
+                       "an operation's code assigns to v, or to g1, g2 "
+                       "..., and has no ~logic of its own");
       }
       assigns.push_back(std::move(*assign));
     }
@@ -146,10 +146,9 @@ class Definer {
           std::holds_alternative<NumberSource>(source)) {
         continue;
       }
-      return StatementError(
-          text, statement.offset,
-          absl::StrCat("`", graph[id].text,
-                       "` is no number and no pointwise operation"));
+      return ErrorAt(text, statement.offset,
+                     absl::StrCat("`", graph[id].text,
+                                  "` is no number and no pointwise operation"));
     }
     return parsed.tensor.id;
   }
@@ -167,7 +166,7 @@ class Definer {
       }
     }
     if (depths.at(formula) <= kMaxValueDepth) return absl::OkStatus();
-    return StatementError(
+    return ErrorAt(
         text, statement.offset,
         absl::StrCat("`", statement.target, "` has more than ", kMaxValueDepth,
                      " operations inside of one another; define an operation "
@@ -182,7 +181,7 @@ class Definer {
         (statement.accum == Op::kAdd || statement.accum == Op::kSub) &&
         !statement.reset;
     if (k < 1 || k > operands || !adds) {
-      return StatementError(
+      return ErrorAt(
           text, statement.offset,
           absl::StrCat("expected a statement `g1 =+ ...` or `=-`, up to g",
                        operands));

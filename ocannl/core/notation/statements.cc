@@ -60,7 +60,7 @@ absl::StatusOr<std::string> WithoutComments(absl::string_view text) {
     }
   }
   if (depth == 0) return code;
-  return StatementError(text, start, "a comment without its `*)`");
+  return ErrorAt(text, start, "a comment without its `*)`");
 }
 
 class StatementParser {
@@ -345,8 +345,8 @@ absl::StatusOr<ParsedTensor> ParseValue(Graph& graph, absl::string_view text,
       names, where);
 }
 
-absl::Status StatementError(absl::string_view text, size_t offset,
-                            absl::string_view message) {
+absl::Status ErrorAt(absl::string_view text, size_t offset,
+                     absl::string_view message) {
   return Lexer(text, {}).ErrorAt(offset, message);
 }
 

@@ -103,8 +103,8 @@ absl::StatusOr<ParsedTensor> ParseValue(
     const Names& names, SourceLocation where = SourceLocation::Current());
 
 // "line 2, column 5: <message>", InvalidArgument.
-absl::Status StatementError(absl::string_view text, size_t offset,
-                            absl::string_view message);
+absl::Status ErrorAt(absl::string_view text, size_t offset,
+                     absl::string_view message);
 
 }  // namespace ocannl
 
