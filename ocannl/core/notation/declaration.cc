@@ -185,10 +185,10 @@ absl::StatusOr<Tensor> ParameterTable::Declare(
                                  declaration.dtype, init, where_);
   OCANNL_RETURN_IF_ERROR(error);
   if (!scope.is_trial()) {
-    OCANNL_RETURN_IF_ERROR(GraphError(lexer, offset, parameter));
+    OCANNL_RETURN_IF_ERROR(CheckNoError(lexer, offset, parameter));
     const auto& source = std::get<ParamSource>(parameter.node().source);
     OCANNL_RETURN_IF_ERROR(
-        GraphError(lexer, offset, Tensor{&graph_, *source.init}));
+        CheckNoError(lexer, offset, Tensor{&graph_, *source.init}));
   }
   scope.Declare(std::string(name), parameter);
   list_.push_back(parameter);

@@ -54,7 +54,7 @@ class Parser {
   absl::StatusOr<Tensor> Checked(Tensor tensor, size_t offset,
                                  absl::string_view symbol = "") const {
     if (!scope_.is_trial()) {
-      OCANNL_RETURN_IF_ERROR(GraphError(lexer_, offset, tensor, symbol));
+      OCANNL_RETURN_IF_ERROR(CheckNoError(lexer_, offset, tensor, symbol));
     }
     return tensor;
   }

@@ -109,8 +109,8 @@ absl::StatusOr<double> TakeNamedNumber(Lexer& lexer, const Names& names,
                    ", where a whole number must stand; give it one"));
 }
 
-absl::Status GraphError(const Lexer& lexer, size_t offset, Tensor tensor,
-                        absl::string_view symbol) {
+absl::Status CheckNoError(const Lexer& lexer, size_t offset, Tensor tensor,
+                          absl::string_view symbol) {
   const auto* error = std::get_if<ErrorSource>(&tensor.node().source);
   if (error == nullptr) return absl::OkStatus();
   return lexer.ErrorAt(

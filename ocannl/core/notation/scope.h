@@ -45,10 +45,10 @@ absl::StatusOr<DType> TakeDType(Lexer& lexer);
 absl::StatusOr<double> TakeNamedNumber(Lexer& lexer, const Names& names,
                                        bool whole);
 
-// What the graph found wrong with `tensor`, maybe of the operator `symbol`,
-// at `offset`.
-absl::Status GraphError(const Lexer& lexer, size_t offset, Tensor tensor,
-                        absl::string_view symbol = "");
+// Error: `tensor`, maybe of the operator `symbol`, at `offset`, is one that the
+// graph made of an error (ErrorSource).
+absl::Status CheckNoError(const Lexer& lexer, size_t offset, Tensor tensor,
+                          absl::string_view symbol = "");
 
 // What the arguments of a function stand for.
 using Arguments = std::vector<std::pair<std::string, Tensor>>;

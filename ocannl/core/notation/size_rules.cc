@@ -68,7 +68,7 @@ class RuleParser {
                                   "` already; give the size another name"));
     }
     const Tensor size = EmbedDim(of, name.text, where_);
-    OCANNL_RETURN_IF_ERROR(GraphError(lexer_, name.offset, size));
+    OCANNL_RETURN_IF_ERROR(CheckNoError(lexer_, name.offset, size));
     scope_.Declare(std::string(as.text), size);
     return absl::OkStatus();
   }
