@@ -59,7 +59,7 @@ absl::Status SetLogic(const AssignStatement& statement,
   if (logic == "T") logic = "..b..|..i..->..o.. => ..b..|..o..->..i..";
   absl::StatusOr<EinsumSpec> parsed =
       ParseEinsum(logic, static_cast<int>(operands), numbers);
-  if (!parsed.ok()) return WrongSpec(logic, parsed.status());
+  if (!parsed.ok()) return WithSpec(parsed.status(), logic);
   source.logic = *std::move(parsed);
   return absl::OkStatus();
 }

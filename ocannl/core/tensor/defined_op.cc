@@ -74,7 +74,7 @@ absl::Status SetLogic(const OpDefinition& definition, absl::string_view logic,
     source.logic = *spec;
     status = PiecesOf(*spec, /*one_at_a_time=*/false).status();
   }
-  return status.ok() ? status : WrongSpec(logic, status);
+  return status.ok() ? status : WithSpec(status, logic);
 }
 
 absl::Status CheckOperands(const OpDefinition& definition,

@@ -263,7 +263,7 @@ Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
                        kMostFactors, "; multiply some of them first");
   } else if (status.ok()) {
     status = PiecesOf(*parsed, /*one_at_a_time=*/!op).status();
-    if (!status.ok()) status = WrongSpec(spec, status);
+    if (!status.ok()) status = WithSpec(status, spec);
   }
   // A product of any number of operands has their type and passes gradients.
   const std::optional<Op> typed = is_product ? std::nullopt : op;

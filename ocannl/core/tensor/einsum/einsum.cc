@@ -257,7 +257,7 @@ absl::StatusOr<EinsumSpec> ParseEinsum(absl::string_view text, int num_operands,
                                        const EinsumNumbers& numbers) {
   absl::StatusOr<EinsumSpec> spec = Parse(text, num_operands, numbers);
   if (spec.ok()) return spec;
-  return WrongSpec(text, spec.status());
+  return WithSpec(spec.status(), text);
 }
 
 std::string LongNameHint(const EinsumSpec& spec) {
@@ -281,7 +281,7 @@ std::string LongNameHint(const EinsumSpec& spec) {
                       "` is one axis; put commas between all axes");
 }
 
-absl::Status WrongSpec(absl::string_view text, const absl::Status& status) {
+absl::Status WithSpec(const absl::Status& status, absl::string_view text) {
   std::string message =
       absl::StrCat("the spec \"", text, "\" is wrong: ", status.message(),
                    LookalikeHint(text));

@@ -71,8 +71,8 @@ struct EinsumSpec {
 absl::StatusOr<EinsumSpec> ParseEinsum(absl::string_view text, int num_operands,
                                        const EinsumNumbers& numbers = {});
 
-// `status` as the error of the spec `text`.
-absl::Status WrongSpec(absl::string_view text, const absl::Status& status);
+// The error `status` with the spec `text` that has it in its message.
+absl::Status WithSpec(const absl::Status& status, absl::string_view text);
 
 // A line for errors of shapes, if commas may have made one axis of `ik`: where
 // the letters of all long names are those of others.
