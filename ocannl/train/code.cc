@@ -110,8 +110,8 @@ class CodeWriter {
     return absl::OkStatus();
   }
 
-  absl::Status IsThere(size_t offset, absl::string_view name,
-                       absl::string_view fix) const {
+  absl::Status NameTakenError(size_t offset, absl::string_view name,
+                              absl::string_view fix) const {
     return scope_.ErrorAt(
         offset, absl::StrCat("there is an array `", name, "` already; ", fix));
   }
@@ -121,7 +121,7 @@ class CodeWriter {
                                       size_t offset) const {
     std::string name = absl::StrCat(target, scope_.suffix());
     if (!scope_.IsTaken(name)) return name;
-    return IsThere(offset, name, "give it another name");
+    return NameTakenError(offset, name, "give it another name");
   }
 
   // Makes `array` one that keeps its value from run to run, zeros at first.
@@ -142,8 +142,8 @@ class CodeWriter {
         std::optional<Tensor> known,
         scope_.Find(statement.target, statement.offset, code_.update));
     if (known) {
-      return IsThere(statement.offset, statement.target,
-                     "give the new one another name");
+      return NameTakenError(statement.offset, statement.target,
+                            "give the new one another name");
     }
     OCANNL_ASSIGN_OR_RETURN(std::string name,
                             NewName(statement.target, statement.offset));
@@ -190,8 +190,8 @@ class CodeWriter {
           "stand; leave them out, or write ~logic:\".\" or a spec");
     }
     if (statement.declares && target) {
-      return IsThere(statement.offset, statement.target,
-                     "write it without braces or quotes");
+      return NameTakenError(statement.offset, statement.target,
+                            "write it without braces or quotes");
     }
     if (!statement.declares && !target) {
       return scope_.Unknown(statement.target, statement.offset);
