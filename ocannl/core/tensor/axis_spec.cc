@@ -69,7 +69,7 @@ Tensor Composed(Graph& graph, const std::string& text, SourceLocation where,
   absl::StatusOr<Tensor> result = build();
   graph.SetCall(std::move(outer));
   if (!result.ok()) {
-    return IllegalTensor(graph, text, result.status().message(), where);
+    return ErrorTensor(graph, text, result.status().message(), where);
   }
   for (; id.index < graph.size(); ++id.index) {
     const std::vector<TensorId> of = OperandsOf(graph[id].source);

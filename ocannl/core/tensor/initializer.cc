@@ -63,7 +63,7 @@ std::optional<uint64_t> IntegerOf(const TensorNode& node) {
 
 Tensor CounterError(Tensor counter, absl::string_view fix) {
   const TensorNode& node = counter.node();
-  return IllegalTensor(
+  return ErrorTensor(
       *counter.graph, node.text,
       absl::StrCat("the counter of random numbers is u32, i64 or u64; ", fix),
       node.where);

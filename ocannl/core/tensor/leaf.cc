@@ -64,7 +64,7 @@ Tensor ReusedParam(Graph& graph, const std::string& name, const ShapeSpec& spec,
     }
   }
   if (error.empty()) return {&graph, *id};
-  return IllegalTensor(
+  return ErrorTensor(
       graph, name,
       absl::StrCat(error,
                    "; a function that is called again must ask for the "
@@ -139,7 +139,7 @@ Tensor FirstValueOf(Tensor param, Tensor value) {
                          Name(from.dtype), "; convert that");
   }
   if (error.empty()) return value;
-  return IllegalTensor(graph, to.name, error, to.where);
+  return ErrorTensor(graph, to.name, error, to.where);
 }
 
 }  // namespace
@@ -153,7 +153,7 @@ Tensor Data(Graph& graph, std::string name, NdArray array, ShapeSpec spec,
     spec[RowKind::kInput] = Dims();
   }
   std::optional<std::string> error = DataError(spec, array);
-  if (error) return IllegalTensor(graph, name, *error, where);
+  if (error) return ErrorTensor(graph, name, *error, where);
   DType dtype = array.dtype();
   auto data = std::make_shared<const NdArray>(std::move(array));
   return AddLeaf(graph, DataSource{std::move(data)}, name, name, dtype,
@@ -170,7 +170,7 @@ Tensor Literal(Graph& graph, const Shape& shape,
   std::string text = digits.empty() ? absl::StrJoin(values, ", ", number)
                                     : absl::StrJoin(digits, ", ", number);
   text = absl::StrCat("[", text, "]");
-  if (error) return IllegalTensor(graph, text, *error, where);
+  if (error) return ErrorTensor(graph, text, *error, where);
   if (digits.empty()) digits.assign(values.begin(), values.end());
   auto array = [&](const auto& of) {
     return std::make_shared<const NdArray>(NdArray::Of(shape.dims(), of));
@@ -190,7 +190,7 @@ Tensor Input(Graph& graph, std::string name, absl::string_view rows,
   }
   absl::StatusOr<ShapeSpec> spec = ParseRows(rows);
   if (!spec.ok()) {
-    return IllegalTensor(graph, name, spec.status().message(), where);
+    return ErrorTensor(graph, name, spec.status().message(), where);
   }
   return AddInput(graph, std::move(name), dtype, *std::move(spec), where);
 }
@@ -212,17 +212,17 @@ Tensor Param(Graph& graph, std::string name, ShapeSpec spec,
   }
   Dims batch = spec[RowKind::kBatch].value_or(Dims());
   if (!batch.empty()) {
-    return IllegalTensor(graph, name,
-                         "a parameter has no batch axes; give output "
-                         "and input axes only",
-                         where);
+    return ErrorTensor(graph, name,
+                       "a parameter has no batch axes; give output "
+                       "and input axes only",
+                       where);
   }
   for (RowKind kind : kRowKinds) {
     for (int64_t d : spec[kind].value_or(Dims())) {
       if (d > 0) continue;
-      return IllegalTensor(graph, name,
-                           absl::StrCat("a size of ", d, " is not positive"),
-                           where);
+      return ErrorTensor(graph, name,
+                         absl::StrCat("a size of ", d, " is not positive"),
+                         where);
     }
   }
   if (graph.reuses_parameters()) return ReusedParam(graph, name, spec, where);
@@ -233,8 +233,7 @@ Tensor Param(Graph& graph, std::string name, ShapeSpec spec,
   if (!init) return param;
   Tensor value = init(param);
   if (value.graph == nullptr) {
-    value =
-        IllegalTensor(graph, name, "its initializer gives no tensor", where);
+    value = ErrorTensor(graph, name, "its initializer gives no tensor", where);
   } else if (value.graph != &graph) {
     value =
         ErrorTensor(graph, TwoGraphs(param.node(), value.node(), where), where);
@@ -254,8 +253,8 @@ Tensor Range(Graph& graph, int64_t size, DType dtype, SourceLocation where) {
   const std::string text =
       absl::StrCat("range(", size == 0 ? "" : absl::StrCat(size), ")");
   if (size < 0) {
-    return IllegalTensor(graph, text, "its size is below 0; give it one from 1",
-                         where);
+    return ErrorTensor(graph, text, "its size is below 0; give it one from 1",
+                       where);
   }
   ShapeSpec spec;
   spec[RowKind::kBatch] = spec[RowKind::kInput] = Dims();
@@ -266,7 +265,7 @@ Tensor Range(Graph& graph, int64_t size, DType dtype, SourceLocation where) {
 
 Tensor EmbedSymbol(Graph& graph, int32_t static_index, SourceLocation where) {
   if (static_cast<size_t>(static_index) >= graph.statics().size()) {
-    return IllegalTensor(
+    return ErrorTensor(
         graph, absl::StrCat("!@", static_index),
         "no static index has that number; give that of AddStatic", where);
   }

@@ -52,7 +52,7 @@ Tensor Mean(Tensor x, SourceLocation where) {
   if (std::holds_alternative<ErrorSource>(node.source)) return x;
   const std::string text = CallText("Mean", "", {&node});
   if (!IsFloat(ComputeDType(node.dtype))) {
-    return IllegalTensor(
+    return ErrorTensor(
         *x.graph, text,
         absl::StrCat("a mean is of floats, not of ", Name(node.dtype),
                      "; convert them: ", ConversionText(node, DType::kF32)),

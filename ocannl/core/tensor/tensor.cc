@@ -206,11 +206,10 @@ std::optional<Tensor> NameError(Graph& graph, absl::string_view name,
                                 SourceLocation where) {
   absl::string_view of = name;
   if (!absl::ConsumeSuffix(&of, kMergeSuffix)) return std::nullopt;
-  return IllegalTensor(
-      graph, name,
-      absl::StrCat("that is the name of `", of,
-                   "` in the merge buffer; choose another one"),
-      where);
+  return ErrorTensor(graph, name,
+                     absl::StrCat("that is the name of `", of,
+                                  "` in the merge buffer; choose another one"),
+                     where);
 }
 
 absl::Status SetMemoryMode(Tensor tensor, MemoryMode mode,
@@ -292,7 +291,7 @@ Tensor Slice(const Arg& a, int32_t static_index) {
   Graph& graph = builder.graph();
   const TensorNode& of = builder.operand(0);
   if (static_cast<size_t>(static_index) >= graph.statics().size()) {
-    return IllegalTensor(
+    return ErrorTensor(
         graph, SliceText(of, absl::StrCat(static_index)),
         "no static index has that number; give that of AddStatic", a.where);
   }
@@ -380,8 +379,8 @@ Tensor ErrorTensor(Graph& graph, absl::Status status, SourceLocation where) {
   return {&graph, id};
 }
 
-Tensor IllegalTensor(Graph& graph, absl::string_view text,
-                     absl::string_view error, SourceLocation where) {
+Tensor ErrorTensor(Graph& graph, absl::string_view text,
+                   absl::string_view error, SourceLocation where) {
   TensorNode node = {.source = NumberSource{0},
                      .name = "",
                      .text = std::string(text),

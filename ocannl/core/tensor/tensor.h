@@ -132,8 +132,8 @@ Tensor StopGradient(const Arg& a);
 // An error node: for those who build expressions from other text forms.
 Tensor ErrorTensor(Graph& graph, absl::Status status, SourceLocation where);
 // The same, for what is wrong with the expression `text`.
-Tensor IllegalTensor(Graph& graph, absl::string_view text,
-                     absl::string_view error, SourceLocation where);
+Tensor ErrorTensor(Graph& graph, absl::string_view text,
+                   absl::string_view error, SourceLocation where);
 
 // One function per op of ops.def, by its arity: Relu(x), Max(a, b), ...
 #define OCANNL_POINTWISE_1(name) \

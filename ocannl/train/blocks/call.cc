@@ -31,11 +31,11 @@ CallScope::~CallScope() { graph_->SetCall(outer_); }
 Tensor CallScope::OfFloats(Tensor x, SourceLocation where) const {
   const TensorNode& node = x.node();
   if (IsFloat(ComputeDType(node.dtype))) return x;
-  return IllegalTensor(*graph_, text_,
-                       absl::StrCat("it takes floats, and ", OperandText(node),
-                                    " is ", Name(node.dtype), "; convert it: ",
-                                    ConversionText(node, DType::kF32)),
-                       where);
+  return ErrorTensor(*graph_, text_,
+                     absl::StrCat("it takes floats, and ", OperandText(node),
+                                  " is ", Name(node.dtype), "; convert it: ",
+                                  ConversionText(node, DType::kF32)),
+                     where);
 }
 
 Tensor CallScope::Of(Tensor result) const {

@@ -122,7 +122,7 @@ std::optional<Tensor> ChannelsFirstError(absl::string_view block, Tensor x,
   if (!inferred.ok()) return std::nullopt;
   const Dims& image = shapes.at(x.id)[RowKind::kOutput];
   if (!LooksChannelsFirst(image)) return std::nullopt;
-  return IllegalTensor(
+  return ErrorTensor(
       graph, CallText(block, "", {&x.node()}),
       absl::StrCat("an image of ", absl::StrJoin(image, ","),
                    " looks like channels,height,width; channels are last "

@@ -67,7 +67,7 @@ std::function<Tensor(Tensor)> WithSharedParams(
 
 Tensor OptionError(const ParamScope& scope, absl::string_view error,
                    SourceLocation where) {
-  return IllegalTensor(*scope.graph, scope.name, error, where);
+  return ErrorTensor(*scope.graph, scope.name, error, where);
 }
 
 }  // namespace ocannl::train
