@@ -49,15 +49,13 @@ _unity_source = rule(
 # need too. --define=unity=off compiles each by itself.
 #
 # Debian's archives are not position-independent code, so no shared library can
-# be made of ours, in whatever workspace they are built. `precompiled` is the name
-# of the header of //tools that each source includes first.
+# be made of ours, in whatever workspace they are built.
 def cc_library(
         name,
         srcs = [],
         copts = [],
         deps = [],
         textual_hdrs = [],
-        precompiled = "common_headers",
         **kwargs):
     sources = [src for src in srcs if src.endswith(".cc")]
     if len(sources) > 1:
@@ -83,9 +81,9 @@ def cc_library(
     native.cc_library(
         name = name,
         srcs = srcs,
-        copts = COPTS + _include_first(precompiled) + copts,
+        copts = COPTS + _include_first("common_headers") + copts,
         textual_hdrs = textual_hdrs,
-        deps = deps + [Label("//tools:" + precompiled)],
+        deps = deps + _COMMON,
         linkstatic = True,
         **kwargs
     )
@@ -94,6 +92,12 @@ def cc_library(
 # (`g++` of tests/run_test.cc, merge_test.cc and three others); what they test is
 # not.
 TEST_COPTS = COPTS + ["-Og"]
+
+# For what a program does around its training: GCC compiles it in four fifths of
+# the time (`g++` of experiments/moons.cc and of experiments/support). Sources
+# that the engine's programs link have -O2: an inline function comes from the
+# first source that has it.
+PROGRAM_COPTS = ["-O1"]
 
 def cc_test(copts = [], deps = [], **kwargs):
     native.cc_test(
