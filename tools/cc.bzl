@@ -89,8 +89,8 @@ def cc_library(
     )
 
 # The sources of a test itself are compiled in two thirds of the time with -Og
-# (`g++` of tests/run_test.cc, merge_test.cc and three others); what they test is
-# not.
+# (`g++` of tests/train/run_test.cc, tests/runtime/merge_test.cc and three
+# others); what they test is not.
 TEST_COPTS = COPTS + ["-Og"]
 
 # For what a program does around its training: GCC compiles it in four fifths of

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which nests get which lanes; tests/split_reduce_test.cc has the values.
+// Which nests get which lanes; tests/schedule/split_reduce_test.cc has the
+// values.
 #include "ocannl/core/loop/split_reduce.h"
 
 #include <string>

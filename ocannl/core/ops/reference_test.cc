@@ -33,7 +33,7 @@ The value of a derived operation is an expression of other operations. It is
 expanded in the IR before any tier sees it, so every tier computes the same
 bits. Draws of random words alone reach tiers that share a block among cells. To
 add a derived operation, add a row to `ops.def` and run the command above.
-`//tests:ops_test` then checks its value and its gradient. A primitive also
+`//tests/ops:ops_test` then checks its value and its gradient. A primitive also
 needs its definition in [number.h](number.h) and a row for C and CUDA.
 )";
 

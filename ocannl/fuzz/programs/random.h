@@ -2,7 +2,7 @@
 //
 // Random: the same numbers from a seed on every machine and with every
 // compiler. Of the arguments of one call, or the operands of one operator, no
-// two may draw: their order is the compiler's (tests/seeds_test.cc).
+// two may draw: their order is the compiler's (tests/fuzz/seeds_test.cc).
 #ifndef OCANNL_FUZZ_PROGRAMS_RANDOM_H_
 #define OCANNL_FUZZ_PROGRAMS_RANDOM_H_
 

@@ -117,7 +117,7 @@ std::string TrainShards(const Backend* backend, int threads, int steps) {
   return OwnerHash(*training);
 }
 
-// On demand, 1,000: STREAM_SCHEDULES=1000 bazel run //tests:stream_test
+// On demand, 1,000: STREAM_SCHEDULES=1000 bazel run //tests/runtime:stream_test
 int Schedules() {
   const char* const wanted = std::getenv("STREAM_SCHEDULES");
   return wanted == nullptr ? 20 : std::atoi(wanted);

@@ -4,7 +4,7 @@
 // inferred shapes, values and gradients, on numbers that add up exactly; some
 // of them on each tier.
 //
-//   bazel test //tests:einsum_random_test --test_env=OCANNL_SEED=7
+//   bazel test //tests/notation:einsum_random_test --test_env=OCANNL_SEED=7
 #include <cmath>
 #include <cstdlib>
 #include <limits>

@@ -5,8 +5,8 @@
 // leaves the same bits. Changed texts are refused, or lowered to valid
 // programs.
 //
-//   bazel test //tests:cd_random_test --test_env=OCANNL_SEED=7
-//   bazel test //tests:cd_random_test --test_env=OCANNL_GRAPHS=1000
+//   bazel test //tests/notation:cd_random_test --test_env=OCANNL_SEED=7
+//   bazel test //tests/notation:cd_random_test --test_env=OCANNL_GRAPHS=1000
 #include <cstdlib>
 #include <iostream>
 #include <iterator>

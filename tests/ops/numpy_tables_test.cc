@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables by which NumPy checks its functions, in tests/numpy_tables:
+// The tables by which NumPy checks its functions, in tests/ops/numpy_tables:
 // inputs, results of a library of many digits, and how many ulps a function may
 // be off.
 #include <algorithm>
@@ -99,7 +99,7 @@ class NumpyTablesTest
 TEST_P(NumpyTablesTest, Agree) {
   const auto& [function, op] = GetParam();
   absl::StatusOr<std::string> table =
-      ReadFile(absl::StrCat("tests/numpy_tables/", function, ".csv"));
+      ReadFile(absl::StrCat("tests/ops/numpy_tables/", function, ".csv"));
   ASSERT_TRUE(table.ok()) << table.status();
   Check<float>(op, *table);
   Check<double>(op, *table);

@@ -4,7 +4,7 @@
 // goldens, and of what we save. Each is refused or used; none crashes, hangs,
 // or takes more than 2 GB.
 //
-//   HOSTILE_RUNS=100000 HOSTILE_SEED=7 bazel run //tests:hostile_test
+//   HOSTILE_RUNS=100000 HOSTILE_SEED=7 bazel run //tests/fuzz:hostile_test
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>

@@ -5,9 +5,9 @@
 // without it this test is skipped. What there is a rule for in tests/onnx must
 // pass.
 //
-//   bazel run //tests:onnx_node_test -- test_conv    says what keeps the cases
-//                                                    of these names from
-//                                                    passing
+//   bazel run //tests/onnx:onnx_node_test -- test_conv   says what keeps the
+//                                                       cases of these names
+//                                                       from passing
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
