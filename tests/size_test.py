@@ -60,11 +60,15 @@ ROOMS = {
     "ocannl/core/tensor": 5_300,
     "ocannl/core/tiering": 1_250,
     "ocannl/cuda": 2_650,
-    "ocannl/fuzz": 8_650,
+    "ocannl/emulation": 1_200,
+    "ocannl/fuzz": 7_450,
     "ocannl/interp": 1_700,
     "ocannl/jit": 10_300,
     "ocannl/train": 15_100,
 }
+
+# They test the engine, as users can too.
+TEST_ROOMS = ("ocannl/emulation", "ocannl/fuzz")
 
 # Why a source has more than 400 lines, by its path, or a class more than 300, by
 # `path:Class`: it would be split only to fit.
@@ -256,9 +260,9 @@ def print_rooms(sizes):
         most = max(classes, key=lambda size: size.size, default=None)
         print(f"{room.place:27}{room.size:6}{room.limit():7}  "
               f"{f'{most.size} {most.name}' if most else ''}")
-    print(f"{'all but ocannl/fuzz':27}" + str(sum(
+    print(f"{'the engine without tests':27}" + str(sum(
         size.size for size in sizes if size.what == "lines of a room"
-        and size.place != "ocannl/fuzz")).rjust(6))
+        and size.place not in TEST_ROOMS)).rjust(6))
     print(f"\nclasses over {BIG_CLASS} lines")
     for size in sizes:
         if size.what == "lines of a class" and size.size > BIG_CLASS:

@@ -23,6 +23,7 @@ LAYERS = [
     ["ocannl/core/codegen"],  # what native tiers share
     ["ocannl/core"],  # compile and explain: the whole way
     ["ocannl/interp", "ocannl/jit", "ocannl/cuda"],
+    ["ocannl/emulation"],  # a GPU without its hardware
     ["ocannl/fuzz"],  # every tier against the interpreter
     ["ocannl/train", "ocannl/tiers"],
     ["ocannl/flags"],  # the flags of programs, and what they choose

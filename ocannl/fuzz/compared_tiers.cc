@@ -16,7 +16,7 @@
 #include "ocannl/cuda/cuda_backend.h"
 #include "ocannl/cuda/driver.h"
 #include "ocannl/cuda/nvrtc.h"
-#include "ocannl/fuzz/emulation/emulated_cuda.h"
+#include "ocannl/emulation/emulated_cuda.h"
 #include "ocannl/fuzz/hidden_memory.h"
 #include "ocannl/fuzz/random_rewrites.h"
 #include "ocannl/fuzz/rewriting_backend.h"
@@ -166,7 +166,8 @@ std::vector<ComparedTier> TiersOfGpus() {
   // Only starting the driver would tell whether there is a GPU, and processes
   // that fork then have none.
   const bool gpu = cuda::FindDriver().ok() && cuda::Nvrtc::Open().ok();
-  return {{"cuda-emulated", true, [] { return &EmulatedScheduledCuda(); },
+  return {{"cuda-emulated", true,
+           [] { return &emulation::EmulatedScheduledCuda(); },
            /*is_slow=*/true},
           {"cuda-as-is", gpu, Cuda<false>, /*is_slow=*/true},
           {"cuda", gpu, Cuda<true>, /*is_slow=*/true}};

@@ -21,8 +21,8 @@
 #include "ocannl/core/runtime/threads/team.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/tiering/checking_backend.h"
-#include "ocannl/fuzz/emulation/emulated_cuda.h"
-#include "ocannl/fuzz/emulation/emulated_driver.h"
+#include "ocannl/emulation/emulated_cuda.h"
+#include "ocannl/emulation/emulated_driver.h"
 #include "ocannl/fuzz/trial.h"
 #include "ocannl/interp/interp_backend.h"
 #include "tests/support/must_parse.h"
@@ -113,7 +113,7 @@ absl::StatusOr<std::vector<float>> CopiedResults(const Backend& backend) {
 }
 
 TEST(CudaBackendTest, RunsAgainAsAGraph) {
-  auto backend = fuzz::OpenEmulatedCuda({});
+  auto backend = emulation::OpenEmulatedCuda({});
   ASSERT_THAT(backend, IsOk());
   auto results = Results(**backend);
   ASSERT_THAT(results, IsOk());
@@ -126,7 +126,7 @@ TEST(CudaBackendTest, RunsAgainAsAGraph) {
 // A team that compiles kernels may be refused.
 TEST(CudaBackendTest, CompilesWhileAnotherThreadIsAtWork) {
   Team::SideBySide::Count(1);
-  auto backend = fuzz::OpenEmulatedCuda({});
+  auto backend = emulation::OpenEmulatedCuda({});
   ASSERT_THAT(backend, IsOk());
   const auto results = Results(**backend);
   Team::SideBySide::Count(-1);
@@ -137,7 +137,7 @@ TEST(CudaBackendTest, CompilesWhileAnotherThreadIsAtWork) {
 // Runs that were put off are one loop of launches, in which the device counts
 // its static index.
 TEST(CudaBackendTest, RepeatsATrace) {
-  auto backend = fuzz::OpenEmulatedCuda({.target = &gpu::kTinyGpu});
+  auto backend = emulation::OpenEmulatedCuda({.target = &gpu::kTinyGpu});
   ASSERT_THAT(backend, IsOk());
   auto results = Results(**backend, /*traces=*/true);
   ASSERT_THAT(results, IsOk());
@@ -148,8 +148,8 @@ TEST(CudaBackendTest, RepeatsATrace) {
 TEST(CudaBackendTest, RepeatsInAPersistentKernel) {
   for (const gpu::GpuTarget* target :
        {&gpu::kMiddleGpu, static_cast<const gpu::GpuTarget*>(nullptr)}) {
-    auto backend =
-        fuzz::OpenEmulatedCuda({.target = target, .runs_before_persistent = 2});
+    auto backend = emulation::OpenEmulatedCuda(
+        {.target = target, .runs_before_persistent = 2});
     ASSERT_THAT(backend, IsOk());
     for (const char* program : {kSteps, kTurns}) {
       auto results = Results(**backend, /*traces=*/true, program);
@@ -163,7 +163,7 @@ TEST(CudaBackendTest, RepeatsInAPersistentKernel) {
 
 // In several launches, each of which goes on where the one before ended.
 TEST(CudaBackendTest, RepeatsInLaunches) {
-  auto backend = fuzz::OpenEmulatedCuda(
+  auto backend = emulation::OpenEmulatedCuda(
       {.runs_before_persistent = 2, .runs_of_launch = 2 * 140});
   ASSERT_THAT(backend, IsOk());
   auto results = Results(**backend, /*traces=*/true, kTurns);
@@ -174,7 +174,7 @@ TEST(CudaBackendTest, RepeatsInLaunches) {
 
 // What is no single kernel goes on as several.
 TEST(CudaBackendTest, NoPersistentKernelWhereNoneCanBe) {
-  auto backend = fuzz::OpenEmulatedCuda({.runs_before_persistent = 0});
+  auto backend = emulation::OpenEmulatedCuda({.runs_before_persistent = 0});
   ASSERT_THAT(backend, IsOk());
   // More arguments than a kernel can have, of kernels that have ten each.
   std::string arrays;
@@ -214,7 +214,7 @@ TEST(CudaBackendTest, NoPersistentKernelWhereNoneCanBe) {
 
 // That the test above sees when it does not wait for the last step.
 TEST(CudaBackendTest, APersistentKernelWithoutABarrierIsSeen) {
-  auto backend = fuzz::OpenEmulatedCuda(
+  auto backend = emulation::OpenEmulatedCuda(
       {.runs_before_persistent = 2}, [](const std::string& text) {
         return absl::StrReplaceAll(
             text, {{"    __syncthreads();\n  }\n}", "  }\n}"}});
@@ -228,7 +228,7 @@ TEST(CudaBackendTest, APersistentKernelWithoutABarrierIsSeen) {
 
 TEST(CudaBackendTest, IsChecked) {
   const interp::InterpBackend interp;
-  auto backend = fuzz::OpenEmulatedCuda({});
+  auto backend = emulation::OpenEmulatedCuda({});
   ASSERT_THAT(backend, IsOk());
   auto results = Results(CheckingBackend(&interp, backend->get()));
   ASSERT_THAT(results, IsOk());
@@ -248,7 +248,7 @@ TEST(CudaBackendTest, RunsFunctionsOfSeveralModules) {
     absl::StrAppend(&text, "  out z", k, " : f32[", k + 1, "];\n");
   }
   const LoopProgram program = MustParse(text + body);
-  auto backend = fuzz::OpenEmulatedCuda({.target = &gpu::kTinyGpu});
+  auto backend = emulation::OpenEmulatedCuda({.target = &gpu::kTinyGpu});
   ASSERT_THAT(backend, IsOk());
   EXPECT_EQ(
       fuzz::Trial(program, fuzz::FillKind::kUnit, /*seed=*/1).Try(**backend),
@@ -259,11 +259,12 @@ TEST(CudaBackendTest, RunsFunctionsOfSeveralModules) {
 // left behind, and the next run is right.
 TEST(CudaBackendTest, AnyCallOfTheDriverMayFail) {
   auto run = []() -> absl::StatusOr<std::vector<float>> {
-    OCANNL_ASSIGN_OR_RETURN(auto backend,
-                            fuzz::OpenEmulatedCuda({.target = &gpu::kTinyGpu}));
     OCANNL_ASSIGN_OR_RETURN(
-        auto persistent, fuzz::OpenEmulatedCuda({.target = &gpu::kMiddleGpu,
-                                                 .runs_before_persistent = 2}));
+        auto backend, emulation::OpenEmulatedCuda({.target = &gpu::kTinyGpu}));
+    OCANNL_ASSIGN_OR_RETURN(
+        auto persistent,
+        emulation::OpenEmulatedCuda(
+            {.target = &gpu::kMiddleGpu, .runs_before_persistent = 2}));
     OCANNL_ASSIGN_OR_RETURN(std::vector<float> results, Results(*backend));
     OCANNL_ASSIGN_OR_RETURN(const std::vector<float> repeated,
                             Results(*persistent, /*traces=*/true));
@@ -276,14 +277,14 @@ TEST(CudaBackendTest, AnyCallOfTheDriverMayFail) {
   const absl::StatusOr<std::vector<float>> unhurt = run();
   ASSERT_THAT(unhurt, IsOk());
   const std::vector<float>& expected = *unhurt;
-  const int objects = fuzz::NumDriverObjects();  // of other tests
-  fuzz::FailCall(0);
+  const int objects = emulation::NumDriverObjects();  // of other tests
+  emulation::FailCall(0);
   ASSERT_THAT(run(), IsOk());
-  const int calls = fuzz::FailCall(0);
+  const int calls = emulation::FailCall(0);
   ASSERT_GT(calls, 100);
   int failed = 0;
   for (int n = 1; n <= calls; ++n) {
-    fuzz::FailCall(n);
+    emulation::FailCall(n);
     auto results = run();
     if (results.ok()) {
       // It was what a destructor calls on its way.
@@ -293,10 +294,10 @@ TEST(CudaBackendTest, AnyCallOfTheDriverMayFail) {
       EXPECT_THAT(results.status().message(), HasSubstr("CUDA, ")) << n;
       EXPECT_THAT(results.status().message(), HasSubstr("emulated")) << n;
     }
-    EXPECT_EQ(fuzz::NumDriverObjects(), objects) << n;
+    EXPECT_EQ(emulation::NumDriverObjects(), objects) << n;
   }
   EXPECT_GT(failed, calls / 2);
-  fuzz::FailCall(0);
+  emulation::FailCall(0);
   auto results = run();
   ASSERT_THAT(results, IsOk());
   EXPECT_EQ(*results, expected);
@@ -304,8 +305,8 @@ TEST(CudaBackendTest, AnyCallOfTheDriverMayFail) {
 
 TEST(CudaBackendTest, TwoGpusAndTheHost) {
   const interp::InterpBackend interp;
-  auto first = fuzz::OpenEmulatedCuda({.device = 0});
-  auto second = fuzz::OpenEmulatedCuda({.device = 1});
+  auto first = emulation::OpenEmulatedCuda({.device = 0});
+  auto second = emulation::OpenEmulatedCuda({.device = 1});
   ASSERT_THAT(first, IsOk());
   ASSERT_THAT(second, IsOk());
   EXPECT_EQ((*second)->name(), "cuda:1");
@@ -347,11 +348,11 @@ TEST(CudaBackendTest, FindsCodeOfTheCache) {
   for (int run = 0; run < 2; ++run) {
     auto cache = CodeCache::Open(directory);
     ASSERT_THAT(cache, IsOk());
-    auto backend = fuzz::OpenEmulatedCuda({.cache = *std::move(cache)},
-                                          [&](const std::string& text) {
-                                            ++compiled;
-                                            return text;
-                                          });
+    auto backend = emulation::OpenEmulatedCuda({.cache = *std::move(cache)},
+                                               [&](const std::string& text) {
+                                                 ++compiled;
+                                                 return text;
+                                               });
     ASSERT_THAT(backend, IsOk());
     auto results = Results(**backend);
     ASSERT_THAT(results, IsOk());
@@ -361,10 +362,10 @@ TEST(CudaBackendTest, FindsCodeOfTheCache) {
 }
 
 TEST(CudaBackendTest, SaysWhatCannotBe) {
-  auto none = fuzz::OpenEmulatedCuda({.device = 2});
+  auto none = emulation::OpenEmulatedCuda({.device = 2});
   EXPECT_THAT(none.status().message(),
               HasSubstr("no GPU of number 2; the driver knows 2 GPUs"));
-  auto backend = fuzz::OpenEmulatedCuda({});
+  auto backend = emulation::OpenEmulatedCuda({});
   ASSERT_THAT(backend, IsOk());
   std::string text = "many ():\n  inout y : f32[1];\n";
   for (int k = 0; k < 600; ++k) {
@@ -376,7 +377,7 @@ TEST(CudaBackendTest, SaysWhatCannotBe) {
   EXPECT_THAT(
       (*backend)->Compile(MustParse(text)).status().message(),
       HasSubstr("kernel many_0 has 601 arguments, and a GPU takes 512"));
-  auto as_is = fuzz::OpenEmulatedCuda({.schedules = false});
+  auto as_is = emulation::OpenEmulatedCuda({.schedules = false});
   ASSERT_THAT(as_is, IsOk());
   const LoopProgram far = MustParse(R"(
       far ():

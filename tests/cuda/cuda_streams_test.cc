@@ -19,8 +19,8 @@
 #include "ocannl/core/runtime/threads/worker.h"
 #include "ocannl/core/runtime/virtual_devices.h"
 #include "ocannl/cuda/cuda_backend.h"
-#include "ocannl/fuzz/emulation/emulated_cuda.h"
-#include "ocannl/fuzz/emulation/emulated_driver.h"
+#include "ocannl/emulation/emulated_cuda.h"
+#include "ocannl/emulation/emulated_driver.h"
 #include "ocannl/interp/interp_backend.h"
 #include "tests/support/fit_squares.h"
 #include "tests/support/must_parse.h"
@@ -42,7 +42,7 @@ TEST(CudaStreamsTest, ShardsHaveTheInterpretersBits) {
   const std::string expected = HashAfterSteps(
       std::make_unique<const interp::InterpBackend>().get(), /*threads=*/1);
   for (int threads : {1, 2, 4}) {
-    auto backend = fuzz::OpenEmulatedCuda({});
+    auto backend = emulation::OpenEmulatedCuda({});
     ASSERT_THAT(backend, IsOk());
     EXPECT_EQ(HashAfterSteps(backend->get(), threads), expected) << threads;
   }
@@ -59,7 +59,7 @@ absl::StatusOr<std::unique_ptr<const cuda::CudaBackend>> OpenWith(
 
 // That the test above sees when a queue does not wait for another one.
 TEST(CudaStreamsTest, AMissingWaitIsSeen) {
-  cuda::DriverFunctions driver = fuzz::EmulatedDriver();
+  cuda::DriverFunctions driver = emulation::EmulatedDriver();
   driver.StreamWaitEvent = [](cuda::StreamHandle, cuda::EventHandle, unsigned) {
     return cuda::kSuccess;
   };
@@ -85,16 +85,17 @@ std::set<cuda::StreamHandle>& Launched() {
 // A result is read while another stream is still at work; what the host writes
 // next does not overtake the runs before it.
 TEST(CudaStreamsTest, StreamsDoNotWaitForEachOther) {
-  cuda::DriverFunctions driver = fuzz::EmulatedDriver();
-  driver.LaunchKernel =
-      [](cuda::FunctionHandle function, unsigned x, unsigned y, unsigned z,
-         unsigned block_x, unsigned block_y, unsigned block_z, unsigned bytes,
-         cuda::StreamHandle stream, void** parameters, void** extra) {
-        Launched().insert(stream);
-        return fuzz::EmulatedDriver().LaunchKernel(function, x, y, z, block_x,
-                                                   block_y, block_z, bytes,
-                                                   stream, parameters, extra);
-      };
+  cuda::DriverFunctions driver = emulation::EmulatedDriver();
+  driver.LaunchKernel = [](cuda::FunctionHandle function, unsigned x,
+                           unsigned y, unsigned z, unsigned block_x,
+                           unsigned block_y, unsigned block_z, unsigned bytes,
+                           cuda::StreamHandle stream, void** parameters,
+                           void** extra) {
+    Launched().insert(stream);
+    return emulation::EmulatedDriver().LaunchKernel(function, x, y, z, block_x,
+                                                    block_y, block_z, bytes,
+                                                    stream, parameters, extra);
+  };
   auto backend = OpenWith(driver);
   ASSERT_THAT(backend, IsOk());
   const Device device("gpu", backend->get());
@@ -137,8 +138,8 @@ TEST(CudaStreamsTest, StreamsDoNotWaitForEachOther) {
 
 // Through all of them and back; on one GPU without a wait of the host.
 TEST(CudaStreamsTest, ArraysGoFromQueueToQueue) {
-  auto first = fuzz::OpenEmulatedCuda({.device = 0});
-  auto second = fuzz::OpenEmulatedCuda({.device = 1});
+  auto first = emulation::OpenEmulatedCuda({.device = 0});
+  auto second = emulation::OpenEmulatedCuda({.device = 1});
   ASSERT_THAT(first, IsOk());
   ASSERT_THAT(second, IsOk());
   const interp::InterpBackend interp;

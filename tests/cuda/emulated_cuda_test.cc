@@ -2,7 +2,7 @@
 //
 // What gcc makes of the texts of programs leaves the interpreter's bits: of
 // plain C, and of CUDA C with the threads of a GPU emulated.
-#include "ocannl/fuzz/emulation/emulated_cuda.h"
+#include "ocannl/emulation/emulated_cuda.h"
 
 #include <string>
 
@@ -39,11 +39,11 @@ class TextTest : public testing::TestWithParam<const Backend*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Dialects, TextTest,
-                         testing::Values(&PlainC(), &fuzz::EmulatedCuda(),
-                                         &fuzz::EmulatedScheduledCuda()),
+                         testing::Values(&PlainC(), &emulation::EmulatedCuda(),
+                                         &emulation::EmulatedScheduledCuda()),
                          [](const auto& one) {
                            return one.param == &PlainC() ? "C"
-                                  : one.param == &fuzz::EmulatedCuda()
+                                  : one.param == &emulation::EmulatedCuda()
                                       ? "Cuda"
                                       : "Scheduled";
                          });
@@ -186,7 +186,7 @@ TEST(EmulatedCudaTest, SeesFaults) {
         ReadFile(absl::StrCat("tests/agree/programs/", name, ".ll"));
     ASSERT_THAT(file, IsOk());
     const LoopProgram program = MustParse(*file);
-    const auto faulty = fuzz::OpenEmulatedCuda(
+    const auto faulty = emulation::OpenEmulatedCuda(
         {.schedules = false}, [from = from, to = to](const std::string& text) {
           const std::string changed = absl::StrReplaceAll(text, {{from, to}});
           EXPECT_TRUE(changed != text) << from << " is not in\n" << text;

@@ -16,8 +16,8 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/cuda/cuda_backend.h"
-#include "ocannl/fuzz/emulation/emulated_driver.h"
-#include "ocannl/fuzz/emulation/emulated_nccl.h"
+#include "ocannl/emulation/emulated_driver.h"
+#include "ocannl/emulation/emulated_nccl.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/train/parallel/data_parallel.h"
 #include "tests/support/fit_squares.h"
@@ -67,8 +67,8 @@ std::string Expected() {
 }
 
 std::unique_ptr<const cuda::CudaBackend> Gpu(
-    int device, std::optional<NcclFunctions> nccl = fuzz::EmulatedNccl()) {
-  cuda::DriverFunctions driver = fuzz::EmulatedDriver();
+    int device, std::optional<NcclFunctions> nccl = emulation::EmulatedNccl()) {
+  cuda::DriverFunctions driver = emulation::EmulatedDriver();
   driver.DeviceGetCount = [](int* count) -> cuda::Result {
     *count = 4;
     return cuda::kSuccess;
@@ -90,7 +90,7 @@ TEST(NcclTest, RanksHaveTheBitsOfOneProcess) {
   const std::string expected = Expected();
   for (int ranks : {2, 3, 4}) {
     for (int64_t bucket_bytes : {0, 64}) {
-      const int before = fuzz::NumNcclMessages();
+      const int before = emulation::NumNcclMessages();
       std::vector<std::string> hashes(ranks);
       EXPECT_THAT(OnRanks(ranks,
                           [&](Communicator& rank) -> absl::Status {
@@ -103,22 +103,22 @@ TEST(NcclTest, RanksHaveTheBitsOfOneProcess) {
                   Each(IsOk()));
       EXPECT_THAT(hashes, Each(expected)) << ranks << ", " << bucket_bytes;
       // Two gradients and two parameters in each step, at least.
-      EXPECT_GE(fuzz::NumNcclMessages(), before + 5 * 4);
+      EXPECT_GE(emulation::NumNcclMessages(), before + 5 * 4);
     }
   }
 }
 
 // Without a network that connects all, messages go by way of the hosts.
 TEST(NcclTest, AllRanksHaveItOrNone) {
-  NcclFunctions refuses = fuzz::EmulatedNccl();
+  NcclFunctions refuses = emulation::EmulatedNccl();
   refuses.CommInitRank = [](cuda::NcclCommHandle* comm, int ranks,
                             cuda::NcclUniqueId id, int rank) -> NcclResult {
-    const NcclFunctions nccl = fuzz::EmulatedNccl();
+    const NcclFunctions nccl = emulation::EmulatedNccl();
     nccl.CommInitRank(comm, ranks, id, rank);
     nccl.CommAbort(*comm);
     return kInvalidUsage;
   };
-  NcclFunctions makes_no_key = fuzz::EmulatedNccl();
+  NcclFunctions makes_no_key = emulation::EmulatedNccl();
   makes_no_key.GetUniqueId = [](cuda::NcclUniqueId*) -> NcclResult {
     return kInvalidUsage;
   };
@@ -127,13 +127,13 @@ TEST(NcclTest, AllRanksHaveItOrNone) {
     std::optional<NcclFunctions> first, second;
     int second_device = 1;
   };
-  for (const Case& found :
-       std::vector<Case>{{fuzz::EmulatedNccl(), std::nullopt},
-                         {std::nullopt, fuzz::EmulatedNccl()},
-                         {fuzz::EmulatedNccl(), refuses},
-                         {makes_no_key, fuzz::EmulatedNccl()},
-                         {fuzz::EmulatedNccl(), fuzz::EmulatedNccl(), 0}}) {
-    const int before = fuzz::NumNcclMessages();
+  for (const Case& found : std::vector<Case>{
+           {emulation::EmulatedNccl(), std::nullopt},
+           {std::nullopt, emulation::EmulatedNccl()},
+           {emulation::EmulatedNccl(), refuses},
+           {makes_no_key, emulation::EmulatedNccl()},
+           {emulation::EmulatedNccl(), emulation::EmulatedNccl(), 0}}) {
+    const int before = emulation::NumNcclMessages();
     std::vector<std::string> hashes(2);
     EXPECT_THAT(
         OnRanks(2,
@@ -147,7 +147,7 @@ TEST(NcclTest, AllRanksHaveItOrNone) {
                 }),
         Each(IsOk()));
     EXPECT_THAT(hashes, Each(expected));
-    EXPECT_EQ(fuzz::NumNcclMessages(), before);
+    EXPECT_EQ(emulation::NumNcclMessages(), before);
   }
 }
 
@@ -167,7 +167,7 @@ TEST(NcclTest, ARankEndsWhileItWaitsForAnother) {
 }
 
 TEST(NcclTest, SaysWhatFailed) {
-  NcclFunctions broken = fuzz::EmulatedNccl();
+  NcclFunctions broken = emulation::EmulatedNccl();
   broken.Send = [](const void*, size_t, int, int, cuda::NcclCommHandle,
                    cuda::StreamHandle) -> NcclResult { return 1; };
   // The other one would wait for the message.

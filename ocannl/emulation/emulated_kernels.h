@@ -2,8 +2,8 @@
 //
 // The kernels of emulated GPUs: functions of a text of CUDA C, which gcc
 // compiles with what a GPU has around it (emulated_device.h).
-#ifndef OCANNL_FUZZ_EMULATION_EMULATED_KERNELS_H_
-#define OCANNL_FUZZ_EMULATION_EMULATED_KERNELS_H_
+#ifndef OCANNL_EMULATION_EMULATED_KERNELS_H_
+#define OCANNL_EMULATION_EMULATED_KERNELS_H_
 
 #include <cstddef>
 #include <memory>
@@ -16,7 +16,7 @@
 #include "ocannl/core/base/system/shared_library.h"
 #include "ocannl/cuda/driver.h"
 
-namespace ocannl::fuzz {
+namespace ocannl::emulation {
 
 // Addresses of a device have this bit, and those of the host do not.
 inline constexpr cuda::DevicePointer kDeviceBit = cuda::DevicePointer{1} << 62;
@@ -50,6 +50,6 @@ struct Call {
 // In a random order that they allow.
 void RunGraph(absl::Span<const Call> calls, std::mt19937& random);
 
-}  // namespace ocannl::fuzz
+}  // namespace ocannl::emulation
 
-#endif  // OCANNL_FUZZ_EMULATION_EMULATED_KERNELS_H_
+#endif  // OCANNL_EMULATION_EMULATED_KERNELS_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/fuzz/emulation/emulated_kernels.h"
+#include "ocannl/emulation/emulated_kernels.h"
 
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -12,9 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/codegen/compile_c.h"
-#include "ocannl/fuzz/emulation/emulated_device.h"
+#include "ocannl/emulation/emulated_device.h"
 
-namespace ocannl::fuzz {
+namespace ocannl::emulation {
 namespace {
 
 // A thread of a GPU has at most 512 KiB of local memory (CUDA C++ Programming
@@ -159,4 +159,4 @@ absl::StatusOr<Library> CompileKernels(const std::string& text) {
   return code;
 }
 
-}  // namespace ocannl::fuzz
+}  // namespace ocannl::emulation

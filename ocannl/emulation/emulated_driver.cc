@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/fuzz/emulation/emulated_driver.h"
+#include "ocannl/emulation/emulated_driver.h"
 
 #include <cstddef>
 #include <cstring>
@@ -9,9 +9,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/fuzz/emulation/emulated_gpus.h"
+#include "ocannl/emulation/emulated_gpus.h"
 
-namespace ocannl::fuzz {
+namespace ocannl::emulation {
 namespace {
 
 void SetDevices(cuda::DriverFunctions& driver) {
@@ -103,4 +103,4 @@ int NumDriverObjects() {
   return static_cast<int>(count);
 }
 
-}  // namespace ocannl::fuzz
+}  // namespace ocannl::emulation

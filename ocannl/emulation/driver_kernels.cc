@@ -7,10 +7,10 @@
 
 #include "absl/status/statusor.h"
 #include "ocannl/core/base/system/shared_library.h"
-#include "ocannl/fuzz/emulation/emulated_gpus.h"
-#include "ocannl/fuzz/emulation/emulated_kernels.h"
+#include "ocannl/emulation/emulated_gpus.h"
+#include "ocannl/emulation/emulated_kernels.h"
 
-namespace ocannl::fuzz {
+namespace ocannl::emulation {
 namespace {
 
 constexpr cuda::Result kNoBinary = 209;  // CUDA_ERROR_NO_BINARY_FOR_GPU
@@ -111,4 +111,4 @@ void SetKernels(cuda::DriverFunctions& driver) {
   SetGraphs(driver);
 }
 
-}  // namespace ocannl::fuzz
+}  // namespace ocannl::emulation

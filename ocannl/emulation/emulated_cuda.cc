@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/fuzz/emulation/emulated_cuda.h"
+#include "ocannl/emulation/emulated_cuda.h"
 
 #include <utility>
 
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
-#include "ocannl/fuzz/emulation/emulated_driver.h"
+#include "ocannl/emulation/emulated_driver.h"
 
-namespace ocannl::fuzz {
+namespace ocannl::emulation {
 namespace {
 
 const Backend& Opened(cuda::CudaOptions options) {
@@ -40,4 +40,4 @@ const Backend& EmulatedScheduledCuda() {
   return backend;
 }
 
-}  // namespace ocannl::fuzz
+}  // namespace ocannl::emulation

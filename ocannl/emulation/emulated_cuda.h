@@ -3,8 +3,8 @@
 // The CUDA tier on emulated GPUs (emulated_driver.h).
 //
 //   EXPECT_EQ(fuzz::Trial(program, kind, seed).Try(EmulatedCuda()), "");
-#ifndef OCANNL_FUZZ_EMULATION_EMULATED_CUDA_H_
-#define OCANNL_FUZZ_EMULATION_EMULATED_CUDA_H_
+#ifndef OCANNL_EMULATION_EMULATED_CUDA_H_
+#define OCANNL_EMULATION_EMULATED_CUDA_H_
 
 #include <functional>
 #include <memory>
@@ -14,7 +14,7 @@
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/cuda/cuda_backend.h"
 
-namespace ocannl::fuzz {
+namespace ocannl::emulation {
 
 // The CUDA tier on the emulated driver. `change` changes the text of kernels.
 absl::StatusOr<std::unique_ptr<const cuda::CudaBackend>> OpenEmulatedCuda(
@@ -26,6 +26,6 @@ absl::StatusOr<std::unique_ptr<const cuda::CudaBackend>> OpenEmulatedCuda(
 const Backend& EmulatedCuda();
 const Backend& EmulatedScheduledCuda();
 
-}  // namespace ocannl::fuzz
+}  // namespace ocannl::emulation
 
-#endif  // OCANNL_FUZZ_EMULATION_EMULATED_CUDA_H_
+#endif  // OCANNL_EMULATION_EMULATED_CUDA_H_

@@ -2,12 +2,12 @@
 //
 // What CUDA C has of a device, as C++ for the processor: stands in front of the
 // text of kernels (cuda/kernel_text.h).
-#ifndef OCANNL_FUZZ_EMULATION_EMULATED_DEVICE_H_
-#define OCANNL_FUZZ_EMULATION_EMULATED_DEVICE_H_
+#ifndef OCANNL_EMULATION_EMULATED_DEVICE_H_
+#define OCANNL_EMULATION_EMULATED_DEVICE_H_
 
 #include "absl/strings/string_view.h"
 
-namespace ocannl::fuzz {
+namespace ocannl::emulation {
 
 // What runs the kernels sets the indices and `barrier`. It includes nothing:
 // with C's headers for math and strings, and what runs the threads, a kernel
@@ -44,6 +44,6 @@ double fmod(double, double);
 #define __syncthreads() barrier()
 )";
 
-}  // namespace ocannl::fuzz
+}  // namespace ocannl::emulation
 
-#endif  // OCANNL_FUZZ_EMULATION_EMULATED_DEVICE_H_
+#endif  // OCANNL_EMULATION_EMULATED_DEVICE_H_

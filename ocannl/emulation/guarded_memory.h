@@ -2,8 +2,8 @@
 //
 // GuardedMemory: memory between pages that nobody may touch (Perens, "Electric
 // Fence", 1987).
-#ifndef OCANNL_FUZZ_EMULATION_GUARDED_MEMORY_H_
-#define OCANNL_FUZZ_EMULATION_GUARDED_MEMORY_H_
+#ifndef OCANNL_EMULATION_GUARDED_MEMORY_H_
+#define OCANNL_EMULATION_GUARDED_MEMORY_H_
 
 #include <sys/mman.h>
 
@@ -12,7 +12,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/runtime/device_memory.h"
 
-namespace ocannl::fuzz {
+namespace ocannl::emulation {
 
 // Memory that ends at a page that nobody may touch, up to the alignment that
 // the engine relies on, and has another such page before it.
@@ -38,6 +38,6 @@ struct GuardedMemory {
   size_t bytes, pages;
 };
 
-}  // namespace ocannl::fuzz
+}  // namespace ocannl::emulation
 
-#endif  // OCANNL_FUZZ_EMULATION_GUARDED_MEMORY_H_
+#endif  // OCANNL_EMULATION_GUARDED_MEMORY_H_

@@ -5,8 +5,8 @@
 //   driver.EventCreate = MayFail([](Gpus& gpus, EventHandle* event, unsigned) {
 //     return gpus.Register(new Event(), event);
 //   });
-#ifndef OCANNL_FUZZ_EMULATION_EMULATED_GPUS_H_
-#define OCANNL_FUZZ_EMULATION_EMULATED_GPUS_H_
+#ifndef OCANNL_EMULATION_EMULATED_GPUS_H_
+#define OCANNL_EMULATION_EMULATED_GPUS_H_
 
 #include <functional>
 #include <map>
@@ -18,10 +18,10 @@
 
 #include "ocannl/core/base/check.h"
 #include "ocannl/cuda/driver.h"
-#include "ocannl/fuzz/emulation/emulated_streams.h"
-#include "ocannl/fuzz/emulation/guarded_memory.h"
+#include "ocannl/emulation/emulated_streams.h"
+#include "ocannl/emulation/guarded_memory.h"
 
-namespace ocannl::fuzz {
+namespace ocannl::emulation {
 
 inline constexpr cuda::Result kInvalidValue = 1;  // CUDA_ERROR_INVALID_VALUE
 inline constexpr cuda::Result kInvalidHandle = 400;
@@ -103,6 +103,6 @@ void SetStreams(cuda::DriverFunctions& driver);
 void SetMemory(cuda::DriverFunctions& driver);
 void SetKernels(cuda::DriverFunctions& driver);
 
-}  // namespace ocannl::fuzz
+}  // namespace ocannl::emulation
 
-#endif  // OCANNL_FUZZ_EMULATION_EMULATED_GPUS_H_
+#endif  // OCANNL_EMULATION_EMULATED_GPUS_H_

@@ -3,10 +3,10 @@
 #include <cstring>
 #include <vector>
 
-#include "ocannl/fuzz/emulation/emulated_gpus.h"
-#include "ocannl/fuzz/emulation/emulated_kernels.h"
+#include "ocannl/emulation/emulated_gpus.h"
+#include "ocannl/emulation/emulated_kernels.h"
 
-namespace ocannl::fuzz {
+namespace ocannl::emulation {
 namespace {
 
 using cuda::DevicePointer;
@@ -74,4 +74,4 @@ void SetMemory(cuda::DriverFunctions& driver) {
   SetCopies(driver);
 }
 
-}  // namespace ocannl::fuzz
+}  // namespace ocannl::emulation

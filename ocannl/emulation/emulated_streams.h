@@ -2,8 +2,8 @@
 //
 // EmulatedStreams: what the streams of emulated GPUs were given, and the order
 // in which that is done: any that CUDA's rules allow, drawn at random.
-#ifndef OCANNL_FUZZ_EMULATION_EMULATED_STREAMS_H_
-#define OCANNL_FUZZ_EMULATION_EMULATED_STREAMS_H_
+#ifndef OCANNL_EMULATION_EMULATED_STREAMS_H_
+#define OCANNL_EMULATION_EMULATED_STREAMS_H_
 
 #include <array>
 #include <condition_variable>
@@ -16,7 +16,7 @@
 #include <set>
 #include <vector>
 
-namespace ocannl::fuzz {
+namespace ocannl::emulation {
 
 class EmulatedStreams {
  public:
@@ -72,6 +72,6 @@ class EmulatedStreams {
   std::mt19937 random_{1};
 };
 
-}  // namespace ocannl::fuzz
+}  // namespace ocannl::emulation
 
-#endif  // OCANNL_FUZZ_EMULATION_EMULATED_STREAMS_H_
+#endif  // OCANNL_EMULATION_EMULATED_STREAMS_H_

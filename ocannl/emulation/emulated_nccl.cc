@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/fuzz/emulation/emulated_nccl.h"
+#include "ocannl/emulation/emulated_nccl.h"
 
 #include <condition_variable>
 #include <cstring>
@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "ocannl/core/base/check.h"
-#include "ocannl/fuzz/emulation/emulated_driver.h"
-#include "ocannl/fuzz/emulation/emulated_kernels.h"
+#include "ocannl/emulation/emulated_driver.h"
+#include "ocannl/emulation/emulated_kernels.h"
 
-namespace ocannl::fuzz {
+namespace ocannl::emulation {
 namespace {
 
 using cuda::NcclResult;
@@ -124,4 +124,4 @@ int NumNcclMessages() {
   return count;
 }
 
-}  // namespace ocannl::fuzz
+}  // namespace ocannl::emulation

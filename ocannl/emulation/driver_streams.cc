@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/fuzz/emulation/emulated_gpus.h"
+#include "ocannl/emulation/emulated_gpus.h"
 
-namespace ocannl::fuzz {
+namespace ocannl::emulation {
 namespace {
 
 constexpr cuda::Result kNotReady = 600;  // CUDA_ERROR_NOT_READY
@@ -63,4 +63,4 @@ void SetStreams(cuda::DriverFunctions& driver) {
   SetEvents(driver);
 }
 
-}  // namespace ocannl::fuzz
+}  // namespace ocannl::emulation

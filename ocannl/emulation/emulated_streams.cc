@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/fuzz/emulation/emulated_streams.h"
+#include "ocannl/emulation/emulated_streams.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,7 +7,7 @@
 
 #include "ocannl/core/base/check.h"
 
-namespace ocannl::fuzz {
+namespace ocannl::emulation {
 namespace {
 
 constexpr std::chrono::minutes kPatience(2);
@@ -77,4 +77,4 @@ bool EmulatedStreams::RunAny() {
   return true;
 }
 
-}  // namespace ocannl::fuzz
+}  // namespace ocannl::emulation

@@ -8,15 +8,15 @@
 // order that their dependences allow, a kernel runs its threads in another
 // order each time, new memory holds anything and ends where pages begin that
 // nobody may touch, and the host cannot follow its addresses.
-#ifndef OCANNL_FUZZ_EMULATION_EMULATED_DRIVER_H_
-#define OCANNL_FUZZ_EMULATION_EMULATED_DRIVER_H_
+#ifndef OCANNL_EMULATION_EMULATED_DRIVER_H_
+#define OCANNL_EMULATION_EMULATED_DRIVER_H_
 
 #include <functional>
 
 #include "absl/functional/function_ref.h"
 #include "ocannl/cuda/driver.h"
 
-namespace ocannl::fuzz {
+namespace ocannl::emulation {
 
 // Of two GPUs "emulated" of compute capability 9.0, or of up to four, if
 // DeviceGetCount is another function.
@@ -37,6 +37,6 @@ int FailCall(int n);
 // Contexts, streams, events, modules, graphs and pieces of memory there are.
 int NumDriverObjects();
 
-}  // namespace ocannl::fuzz
+}  // namespace ocannl::emulation
 
-#endif  // OCANNL_FUZZ_EMULATION_EMULATED_DRIVER_H_
+#endif  // OCANNL_EMULATION_EMULATED_DRIVER_H_
