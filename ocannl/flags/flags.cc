@@ -12,7 +12,7 @@
 #include "ocannl/core/base/settings.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/version.h"
-#include "ocannl/jit/debug_symbols.h"
+#include "ocannl/jit/debug/debug_symbols.h"
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/tiers/tiers.h"
 

@@ -14,7 +14,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/jit/debug_info.h"
+#include "ocannl/jit/debug/debug_info.h"
 #include "ocannl/jit/vcode/passes/pipeline.h"
 
 namespace ocannl::jit {

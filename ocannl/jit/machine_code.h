@@ -13,8 +13,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/jit/code_memory.h"
-#include "ocannl/jit/debug_info.h"
-#include "ocannl/jit/debug_symbols.h"
+#include "ocannl/jit/debug/debug_info.h"
+#include "ocannl/jit/debug/debug_symbols.h"
 #include "ocannl/jit/emit/emitter.h"
 
 namespace ocannl::jit {

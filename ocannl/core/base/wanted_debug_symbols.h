@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the environment variable OCANNL_JIT_SYMBOLS asks for: whoever reads
-// names and lines of machine code (ocannl/jit/debug_symbols.h).
+// names and lines of machine code (ocannl/jit/debug/debug_symbols.h).
 #ifndef OCANNL_CORE_BASE_WANTED_DEBUG_SYMBOLS_H_
 #define OCANNL_CORE_BASE_WANTED_DEBUG_SYMBOLS_H_
 

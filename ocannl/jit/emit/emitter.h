@@ -24,7 +24,7 @@
 #include "absl/strings/string_view.h"
 #include "asmjit/asmjit.h"
 #include "ocannl/core/loop/loop.h"
-#include "ocannl/jit/emit/debug_rows.h"
+#include "ocannl/jit/debug/debug_rows.h"
 #include "ocannl/jit/vcode/allocate.h"
 #include "ocannl/jit/vcode/encoding.h"
 #include "ocannl/jit/vcode/isa.h"

@@ -8,8 +8,8 @@
 // libdwarf writes them (Debian: libdwarf1). Programs open the library when it
 // is needed first: linked with it, each would take 0.8 ms longer to start, and
 // would have to come with it.
-#ifndef OCANNL_JIT_DEBUG_INFO_H_
-#define OCANNL_JIT_DEBUG_INFO_H_
+#ifndef OCANNL_JIT_DEBUG_DEBUG_INFO_H_
+#define OCANNL_JIT_DEBUG_DEBUG_INFO_H_
 
 #include <cstdint>
 #include <optional>
@@ -20,8 +20,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
-#include "ocannl/jit/debug_symbols.h"
-#include "ocannl/jit/emit/debug_rows.h"
+#include "ocannl/jit/debug/debug_symbols.h"
+#include "ocannl/jit/debug/debug_rows.h"
 
 namespace ocannl::jit {
 
@@ -42,4 +42,4 @@ absl::StatusOr<DebugTables> MakeDebugTables(
 
 }  // namespace ocannl::jit
 
-#endif  // OCANNL_JIT_DEBUG_INFO_H_
+#endif  // OCANNL_JIT_DEBUG_DEBUG_INFO_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/debug_info.h"
+#include "ocannl/jit/debug/debug_info.h"
 
 #include <deque>
 #include <initializer_list>

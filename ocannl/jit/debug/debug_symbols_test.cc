@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/debug_symbols.h"
+#include "ocannl/jit/debug/debug_symbols.h"
 
 #include <elf.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@
 #include "ocannl/core/base/wanted_debug_symbols.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/jit/assemble.h"
-#include "ocannl/jit/debug_info.h"
+#include "ocannl/jit/debug/debug_info.h"
 #include "tests/support/must_parse.h"
 
 namespace ocannl::jit {

@@ -3,8 +3,8 @@
 // DebugRows: what the emitter tells of machine code for a debugger: rows of the
 // line table and of the call frame information, as DWARF has them. Each holds
 // from its first byte up to the next row's.
-#ifndef OCANNL_JIT_EMIT_DEBUG_ROWS_H_
-#define OCANNL_JIT_EMIT_DEBUG_ROWS_H_
+#ifndef OCANNL_JIT_DEBUG_DEBUG_ROWS_H_
+#define OCANNL_JIT_DEBUG_DEBUG_ROWS_H_
 
 #include <cstdint>
 #include <vector>
@@ -47,4 +47,4 @@ struct DebugRows {
 
 }  // namespace ocannl::jit
 
-#endif  // OCANNL_JIT_EMIT_DEBUG_ROWS_H_
+#endif  // OCANNL_JIT_DEBUG_DEBUG_ROWS_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/debug_symbols.h"
+#include "ocannl/jit/debug/debug_symbols.h"
 
 #include <elf.h>
 #include <unistd.h>

@@ -6,8 +6,8 @@
 //   OCANNL_JIT_SYMBOLS=perf       /tmp/perf-PID.map, which `perf report` reads
 //   OCANNL_JIT_SYMBOLS=gdb        GDB knows them, and lines, stack and buffers
 //   OCANNL_JIT_SYMBOLS=perf,gdb   both
-#ifndef OCANNL_JIT_DEBUG_SYMBOLS_H_
-#define OCANNL_JIT_DEBUG_SYMBOLS_H_
+#ifndef OCANNL_JIT_DEBUG_DEBUG_SYMBOLS_H_
+#define OCANNL_JIT_DEBUG_DEBUG_SYMBOLS_H_
 
 #include <cstddef>
 #include <memory>
@@ -72,4 +72,4 @@ std::string ElfObject(absl::Span<const DebugSymbol> symbols,
 
 }  // namespace ocannl::jit
 
-#endif  // OCANNL_JIT_DEBUG_SYMBOLS_H_
+#endif  // OCANNL_JIT_DEBUG_DEBUG_SYMBOLS_H_
