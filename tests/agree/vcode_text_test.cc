@@ -48,7 +48,7 @@ Nest Normalized(const Nest& nest) {
     if (nest.registers[reg].is_mutable) keep(reg);
   }
   for (Inst inst : nest.insts) {
-    if (inst == Nop()) continue;
+    if (inst.opcode == Opcode::kNop) continue;
     if (inst.opcode != Opcode::kApply) inst.op = Op::kAdd;
     if (inst.opcode == Opcode::kSourceLoc) {
       SourceLine line = nest.source_lines[inst.offset];

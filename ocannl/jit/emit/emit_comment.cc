@@ -39,8 +39,9 @@ void Emitter::CommentPointers() {
 // The line of the program that `inst` comes from, where it is another one than
 // that of the instruction before.
 void Emitter::CommentInst(const Inst& inst) {
+  if (inst.opcode == Opcode::kNop) return;
   if (inst.opcode == Opcode::kSourceLoc) {
-    if (inst.offset >= 0) source_loc_ = inst.offset;
+    source_loc_ = inst.offset;
   } else if (IsLoopBoundary(inst.opcode)) {
     source_loc_ = commented_ = -1;
     if (inst.opcode == Opcode::kLoop) CommentLoop(inst);

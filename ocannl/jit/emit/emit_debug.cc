@@ -16,7 +16,6 @@ void Emitter::RecordLine(int64_t line) {
 bool Emitter::RecordLineOf(const Inst& inst) {
   switch (inst.opcode) {
     case Opcode::kSourceLoc:
-      if (inst.offset < 0) return false;
       RecordLine(rows_->line_of.at(nest_->source_lines[inst.offset].stmt));
       return true;
     case Opcode::kLoop:

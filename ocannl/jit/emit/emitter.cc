@@ -326,6 +326,7 @@ void Emitter::EmitInst(const Inst& inst) {
 }
 
 void Emitter::EmitSourceLoc(const Inst&) {}  // for listings and debuggers
+void Emitter::EmitNop(const Inst&) {}
 
 void Emitter::EmitPool() {
   if (uses_stub_) {

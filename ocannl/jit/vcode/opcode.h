@@ -82,6 +82,11 @@ inline bool IsLoopBoundary(Opcode opcode) {
   return Info(opcode).offset == OpcodeInfo::Offset::kLoop;
 }
 
+// Whether it is for listings and debuggers only, or for nobody.
+inline bool DoesNothing(Opcode opcode) {
+  return opcode == Opcode::kSourceLoc || opcode == Opcode::kNop;
+}
+
 inline bool DefinesEarly(Opcode opcode) {
   return Info(opcode).result == OpcodeInfo::Result::kDefinesEarly;
 }

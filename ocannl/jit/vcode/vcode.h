@@ -110,7 +110,7 @@ struct Inst {
   friend bool operator==(const Inst&, const Inst&) = default;
 };
 
-inline Inst Nop() { return {.opcode = Opcode::kSourceLoc, .offset = -1}; }
+inline Inst Nop() { return {.opcode = Opcode::kNop}; }
 
 struct Register {
   DType dtype;

@@ -93,9 +93,7 @@ class Verifier {
       case Offset::kLookup:
         return Has(nest_.lookups, inst.offset) ? nullptr : "no such lookup";
       case Offset::kLine:
-        return inst.offset == -1 || Has(nest_.source_lines, inst.offset)
-                   ? nullptr
-                   : "no such line";
+        return Has(nest_.source_lines, inst.offset) ? nullptr : "no such line";
       case Offset::kLoop:
         return FaultOfLoop(inst);
       case Offset::kNothing:

@@ -310,8 +310,7 @@ void FoldInserts(Nest& nest, const std::vector<int>& uses) {
     const VReg value = insert.args[0].reg();
     const Register& reg = nest.registers[insert.dst.index];
     size_t before = k;
-    while (before > 0 && nest.insts[before - 1].opcode == Opcode::kSourceLoc)
-      --before;
+    while (before > 0 && DoesNothing(nest.insts[before - 1].opcode)) --before;
     Inst* made = before > 0 ? &nest.insts[before - 1] : nullptr;
     if (made != nullptr && made->dst == value && IsPure(made->opcode) &&
         CanDefine(*made, reg) && uses[value.index] == 1 &&

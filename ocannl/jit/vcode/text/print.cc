@@ -27,10 +27,7 @@ class Printer {
       if (reg.is_mutable) Line("v", k, " : ", TypeText(reg.dtype, reg.lanes));
     }
     for (const Inst& inst : nest_.insts) {
-      if (inst.opcode == Opcode::kSourceLoc) {
-        if (inst.offset >= 0) Line("; ", nest_.source_lines[inst.offset].text);
-        continue;
-      }
+      if (inst.opcode == Opcode::kNop) continue;
       if (inst.opcode == Opcode::kEndLoop) --depth_;
       Line(InstText(inst));
       if (inst.opcode == Opcode::kLoop) ++depth_;
@@ -131,6 +128,9 @@ class Printer {
 
   // "r2 = add f32x16 first 12 r0, [p1]"
   std::string InstText(const Inst& inst) const {
+    if (inst.opcode == Opcode::kSourceLoc) {
+      return absl::StrCat("; ", nest_.source_lines[inst.offset].text);
+    }
     if (inst.opcode == Opcode::kLoop) return LoopText(inst);
     if (inst.opcode == Opcode::kEndLoop) return EndLoopText(inst);
     std::string text;
