@@ -51,13 +51,13 @@ Nest Normalized(const Nest& nest) {
     if (inst.opcode == Opcode::kNop) continue;
     if (inst.opcode != Opcode::kApply) inst.op = Op::kAdd;
     if (inst.opcode == Opcode::kSourceLoc) {
-      SourceLine line = nest.source_lines[inst.offset];
+      SourceLine line = nest.source_lines[inst.line];
       line.stmt = nullptr;
-      inst.offset = NumberOf(line, result.source_lines);
+      inst.line = NumberOf(line, result.source_lines);
     }
-    if (Info(inst.opcode).offset == OpcodeInfo::Offset::kLookup) {
-      result.lookups.push_back(nest.lookups[inst.offset]);
-      inst.offset = static_cast<int64_t>(result.lookups.size()) - 1;
+    if (Info(inst.opcode).field == OpcodeInfo::Field::kLookup) {
+      result.lookups.push_back(nest.lookups[inst.lookup]);
+      inst.lookup = static_cast<int32_t>(result.lookups.size()) - 1;
     }
     if (inst.dst.is_valid()) keep(inst.dst.index);
     for (Value& arg : inst.args) {

@@ -41,7 +41,7 @@ void Emitter::CommentPointers() {
 void Emitter::CommentInst(const Inst& inst) {
   if (inst.opcode == Opcode::kNop) return;
   if (inst.opcode == Opcode::kSourceLoc) {
-    source_loc_ = inst.offset;
+    source_loc_ = inst.line;
   } else if (IsLoopBoundary(inst.opcode)) {
     source_loc_ = commented_ = -1;
     if (inst.opcode == Opcode::kLoop) CommentLoop(inst);
@@ -52,8 +52,8 @@ void Emitter::CommentInst(const Inst& inst) {
 }
 
 void Emitter::CommentLoop(const Inst& inst) {
-  const Loop& loop = nest_->loops[inst.offset];
-  const PointerLocation& counter = counter_locations_[inst.offset];
+  const Loop& loop = nest_->loops[inst.loop];
+  const PointerLocation& counter = counter_locations_[inst.loop];
   const std::string register_name = LocationText(counter.reg, counter.slot);
   Comment(absl::StrCat(loop.is_parallel ? "par " : "for ", Name(loop.iterator),
                        " = ", loop.is_parallel ? "lo to hi - 1, of " : "",

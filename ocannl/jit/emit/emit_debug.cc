@@ -16,11 +16,11 @@ void Emitter::RecordLine(int64_t line) {
 bool Emitter::RecordLineOf(const Inst& inst) {
   switch (inst.opcode) {
     case Opcode::kSourceLoc:
-      RecordLine(rows_->line_of.at(nest_->source_lines[inst.offset].stmt));
+      RecordLine(rows_->line_of.at(nest_->source_lines[inst.line].stmt));
       return true;
     case Opcode::kLoop:
     case Opcode::kEndLoop:
-      RecordLine(rows_->line_of_loop.at(nest_->loops[inst.offset].iterator));
+      RecordLine(rows_->line_of_loop.at(nest_->loops[inst.loop].iterator));
       return true;
     default:
       return false;

@@ -276,7 +276,7 @@ void Emitter::EmitMemset(const Inst& inst) {
   const int width = VectorBytes(isa_);
   Vec zero = Temp(0, width);
   a.vxorps(zero.xmm(), zero.xmm(), zero.xmm());
-  int64_t left = inst.offset;
+  int64_t left = inst.bytes;
   a.lea(x86::rdx, At(inst.memory));
   if (left > kMaxUnrolledMemset) {
     const int64_t step = 4 * width;

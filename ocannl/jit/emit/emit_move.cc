@@ -111,16 +111,16 @@ void Emitter::Rotate(const Inst& inst, const Vec& dst, const Vec& from,
 
 void Emitter::EmitExtract(const Inst& inst) {
   if (IsMask(inst.dtype, isa_)) {
-    assembler_.kshiftrw(OutMask(inst), InMask(inst, 0), inst.offset);
+    assembler_.kshiftrw(OutMask(inst), InMask(inst, 0), inst.lane);
   } else {
-    Rotate(inst, Out(inst), In(inst, 0), static_cast<int>(inst.offset));
+    Rotate(inst, Out(inst), In(inst, 0), inst.lane);
   }
   Finish(inst);
 }
 
 void Emitter::InsertMask(const Inst& inst) {
   x86::Assembler& a = assembler_;
-  const int from = static_cast<int>(inst.offset);
+  const int from = inst.lane;
   KReg dst = OutMask(inst);
   const Location& location = allocation_->locations[inst.dst.index];
   if (location.reg < 0) a.kmovw(dst, SpillSlot(location.slot));
@@ -140,9 +140,9 @@ void Emitter::EmitInsert(const Inst& inst) {
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const Location& location = allocation_->locations[inst.dst.index];
   Vec value = In(inst, 0);
-  if (inst.offset != 0) {
+  if (inst.lane != 0) {
     Vec rotated = Temp(0, bytes);
-    Rotate(inst, rotated, value, static_cast<int>(-inst.offset));
+    Rotate(inst, rotated, value, -inst.lane);
     value = rotated;
   }
   Vec dst = Out(inst);
@@ -152,13 +152,13 @@ void Emitter::EmitInsert(const Inst& inst) {
         .emit(wide ? Ids::kIdVmovapd : Ids::kIdVmovaps, dst, value);
   } else {
     Emit(wide ? Ids::kIdVblendpd : Ids::kIdVblendps, dst, dst, value,
-         asmjit::imm(((1 << inst.active_lanes) - 1) << inst.offset));
+         asmjit::imm(((1 << inst.active_lanes) - 1) << inst.lane));
   }
   Finish(inst);
 }
 
 void Emitter::EmitLanes(const Inst& inst) {
-  SetMask(OutMask(inst), inst.offset, inst.active_lanes);
+  SetMask(OutMask(inst), inst.lane, inst.active_lanes);
   Finish(inst);
 }
 
@@ -175,7 +175,7 @@ void Emitter::EmitShuffle(const Inst& inst) {
   if (inst.shuffle < ShuffleKind::kBlocks256) {
     Emit(id, dst, a, b);
   } else {
-    Emit(id, dst, a, b, asmjit::imm(inst.offset));
+    Emit(id, dst, a, b, asmjit::imm(inst.selector));
   }
   Finish(inst);
 }

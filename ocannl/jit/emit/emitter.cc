@@ -41,7 +41,7 @@ bool NeedsNoFrame(const Inst& inst, Isa isa) {
     return inst.lanes == 1 || IsContiguous(inst);
   }
   if (inst.opcode != Opcode::kApply) {
-    return Info(inst.opcode).offset != OpcodeInfo::Offset::kLookup;
+    return Info(inst.opcode).field != OpcodeInfo::Field::kLookup;
   }
   return inst.op == Op::kFma || inst.op == Op::kSelect ||
          EncodingOf(inst, isa).id != 0;
@@ -276,8 +276,8 @@ void Emitter::AddTo(const PointerLocation& location, int64_t bytes) {
 
 void Emitter::EmitLoop(const Inst& inst) {
   x86::Assembler& a = assembler_;
-  const Loop& loop = nest_->loops[inst.offset];
-  const PointerLocation& counter = counter_locations_[inst.offset];
+  const Loop& loop = nest_->loops[inst.loop];
+  const PointerLocation& counter = counter_locations_[inst.loop];
   Gp value = counter.slot < 0 ? counter.reg : x86::rax;
   if (loop.is_parallel) {
     a.mov(value, Slot(kHiSlot, 8));
@@ -286,15 +286,15 @@ void Emitter::EmitLoop(const Inst& inst) {
     a.mov(value, loop.extent);
   }
   if (counter.slot >= 0) a.mov(Slot(counter.slot, 8), x86::rax);
-  loop_heads_[inst.offset] = a.newLabel();
+  loop_heads_[inst.loop] = a.newLabel();
   a.align(asmjit::AlignMode::kCode, 32);
-  a.bind(loop_heads_[inst.offset]);
+  a.bind(loop_heads_[inst.loop]);
 }
 
 void Emitter::EmitEndLoop(const Inst& inst) {
   x86::Assembler& a = assembler_;
-  const Loop& loop = nest_->loops[inst.offset];
-  const PointerLocation& counter = counter_locations_[inst.offset];
+  const Loop& loop = nest_->loops[inst.loop];
+  const PointerLocation& counter = counter_locations_[inst.loop];
   for (const PointerIncrement& increment : loop.increments) {
     AddTo(pointer_locations_[increment.pointer], increment.bytes);
   }
@@ -303,7 +303,7 @@ void Emitter::EmitEndLoop(const Inst& inst) {
   } else {
     a.dec(Slot(counter.slot, 8));
   }
-  a.jnz(loop_heads_[inst.offset]);
+  a.jnz(loop_heads_[inst.loop]);
   if (loop.is_parallel) return;
   for (const PointerIncrement& increment : loop.increments) {
     AddTo(pointer_locations_[increment.pointer],

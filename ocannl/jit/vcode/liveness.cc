@@ -25,8 +25,8 @@ class Liveness {
       const Inst& inst = nest_.insts[k];
       const int at = static_cast<int>(2 * k);
       if (inst.opcode == Opcode::kLoop) {
-        open_.push_back({at, static_cast<int>(2 * ends_[inst.offset]),
-                         nest_.loops[inst.offset].frequency});
+        open_.push_back({at, static_cast<int>(2 * ends_[inst.loop]),
+                         nest_.loops[inst.loop].frequency});
       }
       if (inst.opcode == Opcode::kEndLoop) open_.pop_back();
       for (int arg = 0; arg < 3; ++arg) {
@@ -96,7 +96,7 @@ std::vector<size_t> EndsOfLoops(const Nest& nest) {
   std::vector<size_t> ends(nest.loops.size());
   for (size_t at = 0; at < nest.insts.size(); ++at) {
     const Inst& inst = nest.insts[at];
-    if (inst.opcode == Opcode::kEndLoop) ends[inst.offset] = at;
+    if (inst.opcode == Opcode::kEndLoop) ends[inst.loop] = at;
   }
   return ends;
 }

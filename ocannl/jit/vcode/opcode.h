@@ -35,27 +35,27 @@ struct OpcodeInfo {
     kWritten,
     kAddress,  // only the address is computed
   };
-  enum class Offset : uint8_t {  // what Inst::offset says
-    kNothing,
+  enum class Field : uint8_t {  // of Inst, by its name, that it has
+    kNone,
     kLane,
-    kSelector,  // of a shuffle
+    kSelector,
     kBytes,
-    kLookup,  // a number of `lookups` of the nest
-    kLoop,    // of `loops`
-    kLine,    // of `source_lines`
+    kLookup,
+    kLoop,
+    kLine,
   };
 
   absl::string_view text;
   int operands;  // or kOfOp
   Result result;
   Memory memory;
-  Offset offset;
+  Field field;
 };
 
 inline constexpr OpcodeInfo kOpcodes[] = {
-#define INSTRUCTION(name, text, operands, result, memory, offset)          \
+#define INSTRUCTION(name, text, operands, result, memory, field)           \
   {text, operands, OpcodeInfo::Result::result, OpcodeInfo::Memory::memory, \
-   OpcodeInfo::Offset::offset},
+   OpcodeInfo::Field::field},
 #include "ocannl/jit/vcode/instructions.def"
 };
 
@@ -79,7 +79,7 @@ inline bool WritesMemory(Opcode opcode) {
 
 // Whether it is a boundary between basic blocks.
 inline bool IsLoopBoundary(Opcode opcode) {
-  return Info(opcode).offset == OpcodeInfo::Offset::kLoop;
+  return Info(opcode).field == OpcodeInfo::Field::kLoop;
 }
 
 // Whether it is for listings and debuggers only, or for nobody.

@@ -16,8 +16,8 @@ bool IsFma(const Inst& inst) {
 
 // Whether it loads or stores in a row for each lane.
 bool HasRows(const Nest& nest, const Inst& inst) {
-  return Info(inst.opcode).offset == OpcodeInfo::Offset::kLookup &&
-         !nest.lookups[inst.offset].is_uniform;
+  return Info(inst.opcode).field == OpcodeInfo::Field::kLookup &&
+         !nest.lookups[inst.lookup].is_uniform;
 }
 
 bool Loads(const Inst& inst) {
@@ -53,9 +53,9 @@ Temps TempsWithoutLanes(const Nest& nest, const Inst& inst, bool masks) {
       return TempsOfAccess(inst, HasRows(nest, inst), masks);
     case Opcode::kInsert:
       if (inst.dtype == DType::kBool && masks) return {0, 1};
-      return {inst.offset != 0};
+      return {inst.lane != 0};
     case Opcode::kExtract:
-      return {!masks && 2 * inst.offset != inst.lanes};
+      return {!masks && 2 * inst.lane != inst.lanes};
     case Opcode::kMemset:
       return {1};
     default:
@@ -108,7 +108,7 @@ bool CanBeMemory(const Inst& inst, int k) {
 
 bool CanDefine(const Inst& inst, const Register& reg) {
   return inst.lanes == reg.lanes ||
-         Info(inst.opcode).offset == OpcodeInfo::Offset::kLane ||
+         Info(inst.opcode).field == OpcodeInfo::Field::kLane ||
          (reg.is_mutable && inst.lanes < reg.lanes);
 }
 

@@ -44,8 +44,8 @@ Temps TempsOf(const Nest& nest, const Inst& inst, Isa isa);
 bool ReadsLanes(const Nest& nest, const Inst& inst, bool masks);
 
 // The first of those lanes; the others, `active_lanes` in all, follow.
-inline int64_t FirstLane(const Inst& inst) {
-  return inst.opcode == Opcode::kInsert ? inst.offset : 0;
+inline uint8_t FirstLane(const Inst& inst) {
+  return inst.opcode == Opcode::kInsert ? inst.lane : 0;
 }
 
 }  // namespace ocannl::jit

@@ -102,10 +102,16 @@ struct Inst {
   uint8_t lanes = 1;            // of the registers: 1, 4, 8 or 16
   uint8_t active_lanes = 1;     // lanes that memory has
   ShuffleKind shuffle = ShuffleKind::kLow32;
+  uint8_t selector = 0;  // of kShuffle: the immediate of `shuffle`, if any
+  uint8_t lane = 0;      // the first one, of kExtract, kInsert and kLanes
   VReg dst = {};
   std::array<Value, 3> args = {};
   Memory memory = {};
-  int64_t offset = 0;
+  // Numbers of entries of the nest.
+  int32_t lookup = -1;  // of `lookups`: of kLookup and kScatter
+  int32_t loop = -1;    // of `loops`: of kLoop and kEndLoop
+  int32_t line = -1;    // of `source_lines`: of kSourceLoc
+  int64_t bytes = 0;    // of kMemset
 
   friend bool operator==(const Inst&, const Inst&) = default;
 };

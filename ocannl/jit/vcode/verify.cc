@@ -46,7 +46,7 @@ class Verifier {
 
  private:
   Fault FaultOf(const Inst& inst) {
-    if (Fault fault = FaultOfOffset(inst)) return fault;
+    if (Fault fault = FaultOfField(inst)) return fault;
     if (Fault fault = FaultOfOperands(inst)) return fault;
     if (AccessesMemory(inst.opcode)) {
       if (Fault fault = FaultOfMemory(inst)) return fault;
@@ -87,37 +87,37 @@ class Verifier {
     return inst.active_lanes > inst.lanes ? "memory has more lanes" : nullptr;
   }
 
-  Fault FaultOfOffset(const Inst& inst) {
-    using Offset = OpcodeInfo::Offset;
-    switch (Info(inst.opcode).offset) {
-      case Offset::kLookup:
-        return Has(nest_.lookups, inst.offset) ? nullptr : "no such lookup";
-      case Offset::kLine:
-        return Has(nest_.source_lines, inst.offset) ? nullptr : "no such line";
-      case Offset::kLoop:
+  Fault FaultOfField(const Inst& inst) {
+    using Field = OpcodeInfo::Field;
+    switch (Info(inst.opcode).field) {
+      case Field::kLookup:
+        return Has(nest_.lookups, inst.lookup) ? nullptr : "no such lookup";
+      case Field::kLine:
+        return Has(nest_.source_lines, inst.line) ? nullptr : "no such line";
+      case Field::kLoop:
         return FaultOfLoop(inst);
-      case Offset::kNothing:
-      case Offset::kLane:
-      case Offset::kSelector:
-      case Offset::kBytes:
+      case Field::kNone:
+      case Field::kLane:
+      case Field::kSelector:
+      case Field::kBytes:
         return nullptr;
     }
     return nullptr;
   }
 
   Fault FaultOfLoop(const Inst& inst) {
-    if (!Has(nest_.loops, inst.offset)) return "no such loop";
+    if (!Has(nest_.loops, inst.loop)) return "no such loop";
     if (inst.opcode == Opcode::kLoop) {
-      if (begun_[inst.offset]) return "the loop begins twice";
-      begun_[inst.offset] = 1;
-      open_.push_back(inst.offset);
+      if (begun_[inst.loop]) return "the loop begins twice";
+      begun_[inst.loop] = 1;
+      open_.push_back(inst.loop);
       return nullptr;
     }
-    if (open_.empty() || open_.back() != inst.offset) {
+    if (open_.empty() || open_.back() != inst.loop) {
       return "it ends another loop than the innermost";
     }
     open_.pop_back();
-    return FaultOfIncrements(nest_.loops[inst.offset]);
+    return FaultOfIncrements(nest_.loops[inst.loop]);
   }
 
   Fault FaultOfIncrements(const Loop& loop) const {

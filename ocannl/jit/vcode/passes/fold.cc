@@ -247,9 +247,9 @@ class LaneLiveness {
     for (size_t k = nest_.insts.size(); k-- > 0;) {
       const Inst& inst = nest_.insts[k];
       if (inst.opcode == Opcode::kEndLoop) {
-        Add(at_start_[inst.offset], live_);
+        Add(at_start_[inst.loop], live_);
       } else if (inst.opcode == Opcode::kLoop) {
-        is_more = Add(live_, at_start_[inst.offset]) || is_more;
+        is_more = Add(live_, at_start_[inst.loop]) || is_more;
       } else {
         visit(k, !inst.dst.is_valid() ? 0 : live_[inst.dst.index]);
         Transfer(inst);
@@ -272,12 +272,12 @@ class LaneLiveness {
                     : inst.opcode == Opcode::kSplat ? 1
                                                     : First(inst.lanes);
     if (inst.opcode == Opcode::kInsert) {
-      const uint32_t written = First(inst.active_lanes) << inst.offset;
-      read = (live_[inst.dst.index] & written) >> inst.offset;
+      const uint32_t written = First(inst.active_lanes) << inst.lane;
+      read = (live_[inst.dst.index] & written) >> inst.lane;
       live_[inst.dst.index] &= ~written;
     } else if (inst.dst.is_valid()) {
       const uint32_t wanted = live_[inst.dst.index] & First(inst.lanes);
-      if (inst.opcode == Opcode::kExtract) read = wanted << inst.offset;
+      if (inst.opcode == Opcode::kExtract) read = wanted << inst.lane;
       if (Computes(inst.opcode) || inst.opcode == Opcode::kCopy) read = wanted;
       live_[inst.dst.index] = 0;
     }
@@ -295,7 +295,7 @@ class LaneLiveness {
 // in a reduction that halves a vector again and again.
 void FoldInserts(Nest& nest, const std::vector<int>& uses) {
   auto is_insert = [](const Inst& inst) {
-    return inst.opcode == Opcode::kInsert && inst.offset == 0 &&
+    return inst.opcode == Opcode::kInsert && inst.lane == 0 &&
            inst.args[0].kind == Value::kReg;
   };
   if (std::none_of(nest.insts.begin(), nest.insts.end(), is_insert)) return;

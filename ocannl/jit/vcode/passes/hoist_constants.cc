@@ -103,10 +103,10 @@ class ConstantHoister {
 
   // Each mask of lanes, as long as registers are free, is made before all.
   void HoistLanes() {
-    std::map<std::pair<int64_t, int>, VReg> masks;
+    std::map<std::pair<int, int>, VReg> masks;
     for (Inst& inst : nest_.insts) {
       if (!ReadsLanes(nest_, inst, HasMasks(isa_))) continue;
-      const int64_t first = FirstLane(inst);
+      const uint8_t first = FirstLane(inst);
       VReg& mask = masks[{first, inst.active_lanes}];
       if (!mask.is_valid()) {
         if (std::ssize(masks) > free_masks_) continue;
@@ -115,7 +115,7 @@ class ConstantHoister {
                                .operand = DType::kBool,
                                .lanes = inst.lanes,
                                .active_lanes = inst.active_lanes,
-                               .offset = first});
+                               .lane = first});
       }
       inst.args[Info(inst.opcode).operands] = RegValue(mask);
     }
@@ -130,10 +130,10 @@ class ConstantHoister {
   void HoistFromLoops(size_t begin, size_t end, double frequency, int taken) {
     for (size_t k = begin; k < end; ++k) {
       if (nest_.insts[k].opcode != Opcode::kLoop) continue;
-      const size_t last = ends_[nest_.insts[k].offset];
+      const size_t last = ends_[nest_.insts[k].loop];
       const int free = usable_ - taken - Pressure(k, last);
       const int hoisted = HoistBefore(k, last, frequency, free);
-      const double inner = nest_.loops[nest_.insts[k].offset].frequency;
+      const double inner = nest_.loops[nest_.insts[k].loop].frequency;
       HoistFromLoops(k + 1, last, inner, taken + hoisted);
       k = last;
     }
@@ -180,7 +180,7 @@ class ConstantHoister {
       const Inst& inst = nest_.insts[k];
       if (inst.opcode == Opcode::kEndLoop) frequencies.pop_back();
       if (inst.opcode == Opcode::kLoop) {
-        frequencies.push_back(nest_.loops[inst.offset].frequency);
+        frequencies.push_back(nest_.loops[inst.loop].frequency);
       }
       for (int arg = 0; arg < 3; ++arg) {
         if (IsLoaded(nest_, inst, arg)) {

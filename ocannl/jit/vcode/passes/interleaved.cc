@@ -68,7 +68,7 @@ class InterleavedLowering {
     const bool writes = info.memory == OpcodeInfo::Memory::kWritten;
     if (!writes && !(reads && column.opcode == Opcode::kStore)) return false;
     // Of a row, or of so many bytes.
-    const bool anywhere = info.offset != OpcodeInfo::Offset::kNothing;
+    const bool anywhere = info.field != OpcodeInfo::Field::kNone;
     const int32_t pointer = other.memory.pointer;
     if (editor_.BaseOf(pointer) != editor_.BaseOf(column.memory.pointer)) {
       return false;

@@ -234,10 +234,10 @@ Value Legalizer::ExpandCompare(const Inst& inst) {
 Value Legalizer::LowHalves(DType type, Value lanes) {
   if (lanes_ == 1) return lanes;
   Inst high = New(Opcode::kExtract, DType::kI64, DType::kI64, lanes);
-  high.offset = lanes_ / 2;
+  high.lane = lanes_ / 2;
   Inst low = New(Opcode::kShuffle, type, type, lanes, Define(high));
   low.shuffle = ShuffleKind::kSelect32;
-  low.offset = 0x88;  // the even ones
+  low.selector = 0x88;  // the even ones
   return Define(low);
 }
 

@@ -129,7 +129,7 @@ Value Legalizer::NarrowToWords(Value lanes) {
   Value high = lanes;
   if (lanes_ == 8) {
     Inst half = New(Opcode::kExtract, kU32, kU32, lanes);
-    half.offset = 4;
+    half.lane = 4;
     high = Define(half);
   }
   return Define(New(Opcode::kPackWords, kU16, kU16, lanes, high));

@@ -29,7 +29,7 @@ VReg NestEditor::Shuffle(size_t at, ShuffleKind kind, int selector, DType dtype,
   Inst inst{.opcode = Opcode::kShuffle, .dtype = dtype, .operand = dtype};
   inst.lanes = inst.active_lanes = static_cast<uint8_t>(lanes_);
   inst.shuffle = kind;
-  inst.offset = selector;
+  inst.selector = static_cast<uint8_t>(selector);
   inst.args = {RegValue(a), RegValue(b), Value{}};
   inst.dst = NewRegister(dtype);
   made_[at].push_back(inst);

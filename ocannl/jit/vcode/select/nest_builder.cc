@@ -232,7 +232,7 @@ Inst NestBuilder::NewRowAccess(Opcode opcode, const Lookup& lookup, int arg) {
   Inst inst = at(opcode, lookup.cell);
   inst.operand = load.dtype;
   inst.args[arg] = Define(load);
-  inst.offset = static_cast<int64_t>(nest_.lookups.size());
+  inst.lookup = static_cast<int32_t>(nest_.lookups.size());
   const Buffer& buffer = program_.buffers[lookup.cell.buffer];
   nest_.lookups.push_back(
       {.size = buffer.dims[lookup.axis],
@@ -259,7 +259,7 @@ void NestBuilder::Zero(BufferId id) {
   const Buffer& buffer = program_.buffers[id];
   Inst inst = NewInst(Opcode::kMemset, buffer.dtype);
   inst.memory = MemoryAt(id, 0);
-  inst.offset =
+  inst.bytes =
       NumElements(buffer.dims) * static_cast<int64_t>(SizeOf(buffer.dtype));
   Append(inst);
   value_table_.KillBuffer(id);
@@ -268,22 +268,22 @@ void NestBuilder::Zero(BufferId id) {
 void NestBuilder::SetSourceLoc(const Stmt* stmt,
                                absl::FunctionRef<std::string()> line) {
   auto [it, inserted] = source_locs_.try_emplace(
-      stmt, static_cast<int64_t>(nest_.source_lines.size()));
+      stmt, static_cast<int32_t>(nest_.source_lines.size()));
   if (inserted) nest_.source_lines.push_back({stmt, line()});
-  nest_.insts.push_back({.opcode = Opcode::kSourceLoc, .offset = it->second});
+  nest_.insts.push_back({.opcode = Opcode::kSourceLoc, .line = it->second});
 }
 
 void NestBuilder::BeginLoop(const For& loop) {
   value_table_.Clear();
   frequency_ *= static_cast<double>(loop.extent);
-  auto number = static_cast<int64_t>(nest_.loops.size());
+  auto number = static_cast<int32_t>(nest_.loops.size());
   nest_.loops.push_back({.iterator = loop.iterator,
                          .extent = loop.extent,
                          .is_parallel = false,
                          .frequency = frequency_,
                          .increments = {}});
   open_.push_back({.number = number, .iterator = loop.iterator});
-  nest_.insts.push_back({.opcode = Opcode::kLoop, .offset = number});
+  nest_.insts.push_back({.opcode = Opcode::kLoop, .loop = number});
 }
 
 void NestBuilder::EndLoop(const For& loop) {
@@ -298,7 +298,7 @@ void NestBuilder::EndLoop(const For& loop) {
     nest_.loops[open.number].increments.push_back(
         {.pointer = pointer, .bytes = bytes});
   }
-  nest_.insts.push_back({.opcode = Opcode::kEndLoop, .offset = open.number});
+  nest_.insts.push_back({.opcode = Opcode::kEndLoop, .loop = open.number});
   open_.pop_back();
 }
 

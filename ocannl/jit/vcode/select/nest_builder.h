@@ -76,7 +76,7 @@ class NestBuilder {
 
  private:
   struct OpenLoop {
-    int64_t number;
+    int32_t number;
     IteratorId iterator;
     absl::flat_hash_set<int32_t> pointers = {};  // that depend on it
   };
@@ -104,7 +104,7 @@ class NestBuilder {
   Nest nest_;
   absl::flat_hash_map<std::pair<BufferId, Affine>, int32_t> pointers_;
   absl::flat_hash_map<Constant, int32_t> constants_;
-  absl::flat_hash_map<const Stmt*, int64_t> source_locs_;
+  absl::flat_hash_map<const Stmt*, int32_t> source_locs_;
   LocalValueTable value_table_;
   std::vector<size_t> used_at_;  // when, by register; 0: it is not loaded
   std::vector<OpenLoop> open_;

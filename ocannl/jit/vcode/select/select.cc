@@ -65,7 +65,7 @@ class Selector {
     Value value = RegValue(MutableRegisterOf(entry, type));
     if (range.first != entry.range.first) {
       Inst inst = builder_.NewInst(Opcode::kExtract, type, value);
-      inst.offset = range.first - entry.range.first;
+      inst.lane = static_cast<uint8_t>(range.first - entry.range.first);
       inst.lanes =
           static_cast<uint8_t>(std::max<int>(entry.range.lanes, range.lanes));
       value = builder_.Define(inst);
@@ -232,7 +232,7 @@ class Selector {
       const Value part = builder_.InRegister(Evaluate(value), dtype);
       Inst inst = builder_.NewInst(Opcode::kInsert, dtype, part);
       inst.dst = reg;
-      inst.offset = range.first - entry.range.first;
+      inst.lane = static_cast<uint8_t>(range.first - entry.range.first);
       inst.active_lanes = static_cast<uint8_t>(range.size);
       inst.lanes =
           static_cast<uint8_t>(std::max<int>(entry.range.lanes, range.lanes));

@@ -76,7 +76,8 @@ class Parser {
     const auto known = absl::c_find_if(
         lines, [&](const SourceLine& each) { return each.text == line; });
     nest_.insts.push_back(
-        {.opcode = Opcode::kSourceLoc, .offset = known - lines.begin()});
+        {.opcode = Opcode::kSourceLoc,
+         .line = static_cast<int32_t>(known - lines.begin())});
     if (known != lines.end()) return;
     lines.push_back({.stmt = nullptr, .text = std::string(line)});
   }
@@ -145,8 +146,8 @@ class Parser {
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("to"));
     OCANNL_ASSIGN_OR_RETURN(int64_t last, lexer_.TakeSigned());
     frequency_ *= static_cast<double>(last + 1);
-    open_.push_back(static_cast<int64_t>(nest_.loops.size()));
-    nest_.insts.push_back({.opcode = Opcode::kLoop, .offset = open_.back()});
+    open_.push_back(static_cast<int32_t>(nest_.loops.size()));
+    nest_.insts.push_back({.opcode = Opcode::kLoop, .loop = open_.back()});
     nest_.loops.push_back({.iterator = IteratorId{iterator},
                            .extent = last + 1,
                            .is_parallel = is_parallel,
@@ -163,7 +164,7 @@ class Parser {
       return lexer_.Error("it ends another loop than the innermost");
     }
     Loop& loop = nest_.loops[open_.back()];
-    nest_.insts.push_back({.opcode = Opcode::kEndLoop, .offset = open_.back()});
+    nest_.insts.push_back({.opcode = Opcode::kEndLoop, .loop = open_.back()});
     open_.pop_back();
     frequency_ /= static_cast<double>(loop.extent);
     if (!lexer_.Accept(":")) return absl::OkStatus();
@@ -205,8 +206,7 @@ class Parser {
     }
     inst.active_lanes = inst.lanes;
     if (lexer_.Accept("first")) {
-      OCANNL_ASSIGN_OR_RETURN(int64_t lanes, lexer_.TakeSigned());
-      inst.active_lanes = static_cast<uint8_t>(lanes);
+      OCANNL_RETURN_IF_ERROR(TakeNumber(inst.active_lanes));
     }
     bool is_more = Info(inst.opcode).operands != 0;
     if (AccessesMemory(inst.opcode)) {
@@ -217,7 +217,7 @@ class Parser {
       OCANNL_ASSIGN_OR_RETURN(inst.args[k], TakeValue(inst));
       is_more = lexer_.Accept(",");
     }
-    return TakeOffset(inst);
+    return TakeField(inst);
   }
 
   absl::Status TakeMemory(Inst& inst) {
@@ -253,32 +253,38 @@ class Parser {
   }
 
   // What stands behind the operands.
-  absl::Status TakeOffset(Inst& inst) {
-    switch (Info(inst.opcode).offset) {
-      case OpcodeInfo::Offset::kLane:
+  absl::Status TakeField(Inst& inst) {
+    switch (Info(inst.opcode).field) {
+      case OpcodeInfo::Field::kLane:
         OCANNL_RETURN_IF_ERROR(lexer_.Expect("at"));
-        break;
-      case OpcodeInfo::Offset::kSelector: {
+        return TakeNumber(inst.lane);
+      case OpcodeInfo::Field::kSelector: {
         const auto kind = absl::c_find(kShuffleNames, lexer_.peek().text);
         if (kind == std::end(kShuffleNames)) {
           return lexer_.ExpectedError("a kind of shuffle");
         }
         lexer_.Next();
         inst.shuffle = static_cast<ShuffleKind>(kind - kShuffleNames);
-        break;
+        return TakeNumber(inst.selector);
       }
-      case OpcodeInfo::Offset::kBytes:
+      case OpcodeInfo::Field::kBytes:
         OCANNL_RETURN_IF_ERROR(lexer_.Expect("bytes"));
-        break;
-      case OpcodeInfo::Offset::kLookup:
-        inst.offset = static_cast<int64_t>(nest_.lookups.size());
+        return TakeNumber(inst.bytes);
+      case OpcodeInfo::Field::kLookup:
+        inst.lookup = static_cast<int32_t>(nest_.lookups.size());
         return TakeLookup(nest_.lookups.emplace_back());
-      case OpcodeInfo::Offset::kNothing:
-      case OpcodeInfo::Offset::kLoop:
-      case OpcodeInfo::Offset::kLine:
+      case OpcodeInfo::Field::kNone:
+      case OpcodeInfo::Field::kLoop:
+      case OpcodeInfo::Field::kLine:
         return absl::OkStatus();
     }
-    OCANNL_ASSIGN_OR_RETURN(inst.offset, lexer_.TakeSigned());
+    return absl::OkStatus();
+  }
+
+  template <class T>
+  absl::Status TakeNumber(T& number) {
+    OCANNL_ASSIGN_OR_RETURN(const int64_t taken, lexer_.TakeSigned());
+    number = static_cast<T>(taken);
     return absl::OkStatus();
   }
 
@@ -295,7 +301,7 @@ class Parser {
   const LoopProgram& program_;
   NestLexer lexer_{""};
   Nest nest_;
-  std::vector<int64_t> open_;  // loops, the innermost last
+  std::vector<int32_t> open_;  // loops, the innermost last
   double frequency_ = 1;
 };
 

@@ -86,37 +86,37 @@ class Printer {
     return absl::StrCat(Name(dtype), lanes > 1 ? absl::StrCat("x", lanes) : "");
   }
 
-  // What `offset` says, behind the operands.
-  std::string OffsetText(const Inst& inst) const {
-    switch (Info(inst.opcode).offset) {
-      case OpcodeInfo::Offset::kLane:
-        return absl::StrCat(" at ", inst.offset);
-      case OpcodeInfo::Offset::kSelector:
+  // What stands behind the operands.
+  std::string FieldText(const Inst& inst) const {
+    switch (Info(inst.opcode).field) {
+      case OpcodeInfo::Field::kLane:
+        return absl::StrCat(" at ", inst.lane);
+      case OpcodeInfo::Field::kSelector:
         return absl::StrCat(" ", kShuffleNames[static_cast<int>(inst.shuffle)],
-                            " ", inst.offset);
-      case OpcodeInfo::Offset::kBytes:
-        return absl::StrCat(" bytes ", inst.offset);
-      case OpcodeInfo::Offset::kLookup: {
-        const RowLookup& rows = nest_.lookups[inst.offset];
+                            " ", inst.selector);
+      case OpcodeInfo::Field::kBytes:
+        return absl::StrCat(" bytes ", inst.bytes);
+      case OpcodeInfo::Field::kLookup: {
+        const RowLookup& rows = nest_.lookups[inst.lookup];
         return absl::StrCat(" rows ", rows.size, " by ", rows.stride,
                             rows.is_uniform ? " uniform" : "");
       }
-      case OpcodeInfo::Offset::kNothing:
-      case OpcodeInfo::Offset::kLoop:
-      case OpcodeInfo::Offset::kLine:
+      case OpcodeInfo::Field::kNone:
+      case OpcodeInfo::Field::kLoop:
+      case OpcodeInfo::Field::kLine:
         return "";
     }
     return "";
   }
 
   std::string LoopText(const Inst& inst) const {
-    const Loop& loop = nest_.loops[inst.offset];
+    const Loop& loop = nest_.loops[inst.loop];
     return absl::StrCat(loop.is_parallel ? "par " : "loop ",
                         Name(loop.iterator), " = 0 to ", loop.extent - 1);
   }
 
   std::string EndLoopText(const Inst& inst) const {
-    const Loop& loop = nest_.loops[inst.offset];
+    const Loop& loop = nest_.loops[inst.loop];
     return absl::StrCat(
         "end ", Name(loop.iterator), loop.increments.empty() ? "" : ": ",
         absl::StrJoin(loop.increments, ", ",
@@ -129,7 +129,7 @@ class Printer {
   // "r2 = add f32x16 first 12 r0, [p1]"
   std::string InstText(const Inst& inst) const {
     if (inst.opcode == Opcode::kSourceLoc) {
-      return absl::StrCat("; ", nest_.source_lines[inst.offset].text);
+      return absl::StrCat("; ", nest_.source_lines[inst.line].text);
     }
     if (inst.opcode == Opcode::kLoop) return LoopText(inst);
     if (inst.opcode == Opcode::kEndLoop) return EndLoopText(inst);
@@ -152,7 +152,7 @@ class Printer {
       absl::StrAppend(&text, separator, ValueText(inst, arg));
       separator = ", ";
     }
-    return text + OffsetText(inst);
+    return text + FieldText(inst);
   }
 
   const LoopProgram& program_;
