@@ -10,15 +10,7 @@ namespace Ids = asmjit::x86::Inst;
 
 void Emitter::EmitApply(const Inst& inst) {
   const Encoding encoding = EncodingOf(inst, isa_);
-  if (encoding.id != 0) {
-    EmitEncoded(inst, encoding);
-  } else if (inst.op == Op::kFma) {
-    EmitFused(inst);
-  } else if (inst.op == Op::kSelect) {
-    EmitSelect(inst);
-  } else {
-    EmitHelperCall(inst);
-  }
+  encoding.id != 0 ? EmitEncoded(inst, encoding) : EmitHelperCall(inst);
   Finish(inst);
 }
 
@@ -93,14 +85,14 @@ void Emitter::EmitSelect(const Inst& inst) {
       Emit(wide ? Ids::kIdVblendvpd : Ids::kIdVblendvps, dst, In(inst, 2),
            chosen, mask);
     }
-    return;
+    return Finish(inst);
   }
   // All reloads come before the mask is set, for the next instruction alone.
   const KReg mask = InMask(inst, 0);
   if (zero && inst.args[1].kind == Value::kConst) {
     assembler_.k(mask).z();
     LoadConstant(dst, inst.dtype, nest_->constants[inst.args[1].index].bits);
-    return;
+    return Finish(inst);
   }
   const Operand chosen = RegOrMem(inst, 1, bytes);
   if (zero) {
@@ -111,6 +103,7 @@ void Emitter::EmitSelect(const Inst& inst) {
     assembler_.k(mask).emit(wide ? Ids::kIdVblendmpd : Ids::kIdVblendmps, dst,
                             other, chosen);
   }
+  Finish(inst);
 }
 
 }  // namespace ocannl::jit

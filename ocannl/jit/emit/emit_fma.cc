@@ -53,16 +53,11 @@ void Emitter::EmitFused(const Inst& inst) {
     Emit(Ids::kIdVmovaps, dst, c);
     Emit(forms.c, dst, a, b);
   }
-}
-
-void Emitter::EmitFnmadd(const Inst& inst) {
-  EmitFused(inst);
   Finish(inst);
 }
 
-void Emitter::EmitFmsub(const Inst& inst) {
-  EmitFused(inst);
-  Finish(inst);
-}
+void Emitter::EmitFma(const Inst& inst) { EmitFused(inst); }
+void Emitter::EmitFnmadd(const Inst& inst) { EmitFused(inst); }
+void Emitter::EmitFmsub(const Inst& inst) { EmitFused(inst); }
 
 }  // namespace ocannl::jit

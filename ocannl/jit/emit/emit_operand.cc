@@ -55,7 +55,11 @@ Emitter::Vec Emitter::In(const Inst& inst, int k) {
 Emitter::KReg Emitter::InMask(const Inst& inst, int k) {
   const Value& value = inst.args[k];
   CHECK(value.kind == Value::kReg);
-  const Location& location = allocation_->locations[value.index];
+  return ReloadMask(value.reg(), k);
+}
+
+Emitter::KReg Emitter::ReloadMask(VReg reg, int k) {
+  const Location& location = allocation_->locations[reg.index];
   const KReg mask = x86::k(RegisterOf(location, /*masks=*/true, k));
   if (location.constant >= 0) {
     LoadConstant(mask, nest_->constants[location.constant].bits);
@@ -172,8 +176,7 @@ void Emitter::SetMask(const KReg& mask, int64_t from, int active) {
 }
 
 Emitter::KReg Emitter::LaneMask(const Inst& inst) {
-  const int k = Info(inst.opcode).operands;
-  if (inst.args[k].kind == Value::kReg) return InMask(inst, k);
+  if (inst.mask.is_valid()) return ReloadMask(inst.mask, NumOperands(inst));
   const KReg mask = TempMask(temps_.masks - 1);
   SetMask(mask, FirstLane(inst), inst.active_lanes);
   return mask;

@@ -43,8 +43,7 @@ bool NeedsNoFrame(const Inst& inst, Isa isa) {
   if (inst.opcode != Opcode::kApply) {
     return Info(inst.opcode).field != OpcodeInfo::Field::kLookup;
   }
-  return inst.op == Op::kFma || inst.op == Op::kSelect ||
-         EncodingOf(inst, isa).id != 0;
+  return EncodingOf(inst, isa).id != 0;
 }
 
 // Whether the nest reads neither statics nor bounds.

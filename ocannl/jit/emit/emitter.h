@@ -125,12 +125,11 @@ class Emitter {
 
   // emit_apply.cc: one machine instruction.
   void EmitEncoded(const Inst& inst, const Encoding& encoding);
-  void EmitSelect(const Inst& inst);
 
   // emit_helper.cc
   void EmitHelperCall(const Inst& inst);
 
-  // emit_fma.cc: all but the spilled result.
+  // emit_fma.cc: any fused multiplication and addition.
   void EmitFused(const Inst& inst);
 
   // emit_operand.cc: operands, reloads and spills, and the constant pool.
@@ -147,6 +146,7 @@ class Emitter {
   Vec In(const Inst& inst, int k, int bytes);
   Vec In(const Inst& inst, int k);
   KReg InMask(const Inst& inst, int k);
+  KReg ReloadMask(VReg reg, int k);
   // The same, or memory.
   Operand RegOrMem(const Inst& inst, int k, int bytes);
   // The register for the result; Finish stores it where it was spilled.
@@ -167,8 +167,8 @@ class Emitter {
   Mem PoolRange(int64_t start, int64_t step, int count, int size);
   // Lanes [from, from + active) set.
   void SetMask(const KReg& mask, int64_t from, int active);
-  // The lanes of memory or of the result that it has: in its last operand, or
-  // set in a temp; with AVX-512 and without.
+  // The lanes of memory or of the result that it has: in its mask, or set in a
+  // temp; with AVX-512 and without.
   KReg LaneMask(const Inst& inst);
   Vec LaneVector(const Inst& inst, int temp);
   Mem PoolMask(const Inst& inst);

@@ -136,7 +136,7 @@ p0 = &x, uses 1
 p1 = &z, uses 1
 r0 = lanes boolx16 first 5 at 0
 r1 = copy i32 0:i32
-r2 = lookup boolx16 of i32 first 5 [p0], r1, r0 rows 4 by 16 uniform
+r2 = lookup boolx16 of i32 first 5 [p0], r1 mask r0 rows 4 by 16 uniform
 store boolx16 [p1], r2
 )"),
                                          Isa::kAvx512);

@@ -50,15 +50,18 @@ bool Fits(Operands operands, const Inst& inst) {
 struct OperationRow {
   Op op;
   Operands operands;
+  OpcodeInfo::Role last;
   Ids4 ids;
 };
 
 constexpr OperationRow kOperations[] = {
-#define ENCODING(op, operands, vex_32, vex_64, evex_32, evex_64, immediate) \
-  {Op::k##op,                                                               \
-   k##operands,                                                             \
-   {{Ids::kId##vex_32, Ids::kId##vex_64},                                   \
-    {Ids::kId##evex_32, Ids::kId##evex_64},                                 \
+#define ENCODING(op, operands, last, vex_32, vex_64, evex_32, evex_64, \
+                 immediate)                                            \
+  {Op::k##op,                                                          \
+   k##operands,                                                        \
+   OpcodeInfo::Role::k##last,                                          \
+   {{Ids::kId##vex_32, Ids::kId##vex_64},                              \
+    {Ids::kId##evex_32, Ids::kId##evex_64},                            \
     immediate}},
 #define CONVERSION(...)
 #include "ocannl/jit/vcode/encodings.def"
@@ -96,16 +99,16 @@ struct EncodedRow {
 const EncodedRow* RowOf(Opcode opcode) {
   switch (opcode) {
 #define INSTRUCTION(...)
-#define ENCODED(name, text, operands, dst_bits, bits, vex_32, vex_64, evex_32, \
-                evex_64, immediate)                                            \
-  case Opcode::k##name: {                                                      \
-    static constexpr EncodedRow kRow = {                                       \
-        dst_bits,                                                              \
-        bits,                                                                  \
-        {{Ids::kId##vex_32, Ids::kId##vex_64},                                 \
-         {Ids::kId##evex_32, Ids::kId##evex_64},                               \
-         immediate}};                                                          \
-    return &kRow;                                                              \
+#define ENCODED(name, text, b, dst_bits, bits, vex_32, vex_64, evex_32, \
+                evex_64, immediate)                                     \
+  case Opcode::k##name: {                                               \
+    static constexpr EncodedRow kRow = {                                \
+        dst_bits,                                                       \
+        bits,                                                           \
+        {{Ids::kId##vex_32, Ids::kId##vex_64},                          \
+         {Ids::kId##evex_32, Ids::kId##evex_64},                        \
+         immediate}};                                                   \
+    return &kRow;                                                       \
   }
 #include "ocannl/jit/vcode/instructions.def"
     default:
@@ -132,6 +135,13 @@ Encoding EncodingOf(const Inst& inst, Isa isa) {
     if (encoding.id != 0 && Fits(row.operands, inst)) return encoding;
   }
   return {};
+}
+
+OpcodeInfo::Role LastRole(const Inst& inst) {
+  for (const OperationRow& row : RowsOf(inst.op)) {
+    if (Fits(row.operands, inst)) return row.last;
+  }
+  return OpcodeInfo::Role::kReg;
 }
 
 int BytesOf(DType dtype, int lanes) {

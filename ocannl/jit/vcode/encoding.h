@@ -21,6 +21,9 @@ struct Encoding {
 // (INSTRUCTION). A constant amount in `args` is the immediate of a shift.
 Encoding EncodingOf(const Inst& inst, Isa isa);
 
+// The role of the last operand of a kApply, on any set.
+OpcodeInfo::Role LastRole(const Inst& inst);
+
 // Whether operand k is the immediate of a shift.
 inline bool IsImmediate(const Inst& inst, int k) {
   return inst.opcode == Opcode::kApply && k == 1 &&

@@ -29,11 +29,12 @@ class Liveness {
                          nest_.loops[inst.loop].frequency});
       }
       if (inst.opcode == Opcode::kEndLoop) open_.pop_back();
+      const int late = DefinesEarly(inst.opcode) ? at + 1 : at;
       for (int arg = 0; arg < 3; ++arg) {
         if (inst.args[arg].kind != Value::kReg) continue;
-        const bool is_late = arg > 0 && DefinesEarly(inst.opcode);
-        Touch(inst.args[arg].reg(), is_late ? at + 1 : at, inst);
+        Touch(inst.args[arg].reg(), arg > 0 ? late : at, inst);
       }
+      if (inst.mask.is_valid()) Touch(inst.mask, late, inst);
       if (inst.dst.is_valid()) Touch(inst.dst, at + 1, inst);
       const Temps temps = TempsOf(nest_, inst, isa_);
       for (int temp = 0; temp < temps.vectors + temps.masks; ++temp) {

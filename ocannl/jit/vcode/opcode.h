@@ -2,7 +2,7 @@
 //
 // Opcode: the instructions of VCode, and the row of instructions.def of each.
 //
-//   Info(Opcode::kInsert).result   // kUpdates
+//   Info(Opcode::kInsert).result   // kTied
 #ifndef OCANNL_JIT_VCODE_OPCODE_H_
 #define OCANNL_JIT_VCODE_OPCODE_H_
 
@@ -18,19 +18,31 @@ enum class Opcode : uint8_t {
 #include "ocannl/jit/vcode/instructions.def"
 };
 
-inline constexpr int kOfOp = -1;  // as many operands as the op
-
+// A row of instructions.def.
 struct OpcodeInfo {
   enum class Result : uint8_t {
     kNone,
-    kDefines,       // dst, or the lanes of it that it has
-    kDefinesEarly,  // the same, before it reads the operands behind the first
-                    // (early-clobber)
-    kUpdates,       // some lanes of dst, whose others stay: it reads dst too
+    kWrite,  // dst, or the lanes of it that it has
+    kEarly,  // the same, before it reads its mask and the operands behind the
+             // first (early-clobber)
+    kTied,   // some lanes of dst, whose others stay: it reads dst too
+  };
+  enum class Role : uint8_t {  // of an operand, which it reads
+    kNone,
+    kReg,       // a register
+    kAny,       // also memory or a constant, if no other one is (CanBe)
+    kConstant,  // also a constant
+    kZero,      // also the constant 0
+    kCount,     // also an immediate: of a shift
+    kOfOp,      // as that of its op (encodings.def)
+  };
+  enum class Mask : uint8_t {
+    kNone,
+    kLanes,  // which lanes it has of memory or of dst (ReadsLanes)
   };
   enum class Memory : uint8_t {
     kNone,
-    kOperand,  // operands may be memory or constants: CanBeMemory
+    kOperand,  // operands may be memory
     kRead,
     kWritten,
     kAddress,  // only the address is computed
@@ -46,16 +58,21 @@ struct OpcodeInfo {
   };
 
   absl::string_view text;
-  int operands;  // or kOfOp
   Result result;
+  Role roles[3];
+  Mask mask;
   Memory memory;
   Field field;
 };
 
 inline constexpr OpcodeInfo kOpcodes[] = {
-#define INSTRUCTION(name, text, operands, result, memory, field)           \
-  {text, operands, OpcodeInfo::Result::result, OpcodeInfo::Memory::memory, \
-   OpcodeInfo::Field::field},
+#define INSTRUCTION(name, text, result, a, b, c, mask, memory, field)        \
+  {text,                                                                     \
+   OpcodeInfo::Result::k##result,                                            \
+   {OpcodeInfo::Role::k##a, OpcodeInfo::Role::k##b, OpcodeInfo::Role::k##c}, \
+   OpcodeInfo::Mask::k##mask,                                                \
+   OpcodeInfo::Memory::k##memory,                                            \
+   OpcodeInfo::Field::k##field},
 #include "ocannl/jit/vcode/instructions.def"
 };
 
@@ -88,12 +105,12 @@ inline bool DoesNothing(Opcode opcode) {
 }
 
 inline bool DefinesEarly(Opcode opcode) {
-  return Info(opcode).result == OpcodeInfo::Result::kDefinesEarly;
+  return Info(opcode).result == OpcodeInfo::Result::kEarly;
 }
 
 // Whether all that it does is to define `dst`.
 inline bool IsPure(Opcode opcode) {
-  return Info(opcode).result == OpcodeInfo::Result::kDefines ||
+  return Info(opcode).result == OpcodeInfo::Result::kWrite ||
          DefinesEarly(opcode);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/jit/vcode/operands.h"
 
+#include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 #include "ocannl/jit/vcode/encoding.h"
@@ -9,9 +11,11 @@
 namespace ocannl::jit {
 namespace {
 
-bool IsFma(const Inst& inst) {
-  return inst.opcode == Opcode::kFnmadd || inst.opcode == Opcode::kFmsub ||
-         (inst.opcode == Opcode::kApply && inst.op == Op::kFma);
+using Role = OpcodeInfo::Role;
+
+bool IsFma(Opcode opcode) {
+  return opcode == Opcode::kFma || opcode == Opcode::kFnmadd ||
+         opcode == Opcode::kFmsub;
 }
 
 // Whether it loads or stores in a row for each lane.
@@ -69,41 +73,36 @@ bool IsContiguous(const Inst& inst) {
   return inst.memory.stride == static_cast<int>(SizeOf(inst.dtype));
 }
 
-bool CanBeMemory(const Inst& inst, int k) {
-  if (SizeOf(inst.operand) < 4 || k == 0) return false;
-  if (IsFma(inst)) return inst.args[3 - k].kind == Value::kReg;
-  if (inst.opcode != Opcode::kApply) return k + 1 == Info(inst.opcode).operands;
-  switch (inst.op) {
-    case Op::kAdd:
-    case Op::kSub:
-    case Op::kAnd:
-    case Op::kOr:
-    case Op::kXor:
-      return true;
-    case Op::kMul:
-    case Op::kDiv:
-    case Op::kMin:
-    case Op::kMax:
-    case Op::kNeg:
-    case Op::kAbs:
-    case Op::kLess:
-    case Op::kLessEqual:
-    case Op::kEqual:
-    case Op::kNotEqual:
-      return IsFloat(inst.operand);
-    case Op::kMinimum:
-    case Op::kMaximum:
-      return k == 2 && inst.args[2].kind == Value::kConst;
-    case Op::kSelect:
-      return k == 1 && (inst.args[2].kind == Value::kReg ||
-                        inst.args[1].kind == Value::kConst);
-    case Op::kShl:
-    case Op::kShr:
-    case Op::kRotl:
-      return IsImmediate(inst, k);
-    default:
-      return false;
+Role RoleOf(const Inst& inst, int k) {
+  const Role role = Info(inst.opcode).roles[k];
+  if (role != Role::kOfOp) return role;
+  const int arity = Info(inst.op).arity;
+  if (k >= arity) return Role::kNone;
+  return k + 1 == arity ? LastRole(inst) : Role::kReg;
+}
+
+int NumOperands(const Inst& inst) {
+  if (inst.opcode == Opcode::kApply) return Info(inst.op).arity;
+  const auto& roles = Info(inst.opcode).roles;
+  return static_cast<int>(std::find(roles, std::end(roles), Role::kNone) -
+                          roles);
+}
+
+bool CanBe(Value::Kind kind, const Inst& inst, int k) {
+  const Role role = RoleOf(inst, k);
+  if (role == Role::kConstant || role == Role::kCount) {
+    return kind == Value::kConst;
   }
+  if (role != Role::kAny || SizeOf(inst.operand) < 4) return false;
+  for (int other = 0; other < 3; ++other) {
+    const bool is_taken = other != k && inst.args[other].kind != Value::kNone &&
+                          inst.args[other].kind != Value::kReg;
+    if (is_taken &&
+        (kind == Value::kMemory || RoleOf(inst, other) == Role::kAny)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 bool CanDefine(const Inst& inst, const Register& reg) {
@@ -113,8 +112,8 @@ bool CanDefine(const Inst& inst, const Register& reg) {
 }
 
 bool Commutes(const Inst& inst) {
-  return IsFma(inst) || (inst.opcode == Opcode::kApply &&
-                         (Info(inst.op).traits & kCommutative) != 0);
+  return IsFma(inst.opcode) || (inst.opcode == Opcode::kApply &&
+                                (Info(inst.op).traits & kCommutative) != 0);
 }
 
 void OrderOperands(Inst& inst) {
@@ -125,10 +124,10 @@ void OrderOperands(Inst& inst) {
 }
 
 bool ReadsLanes(const Nest& nest, const Inst& inst, bool masks) {
-  if (inst.opcode == Opcode::kInsert) return masks;
-  if (!masks || inst.active_lanes == inst.lanes ||  // nearly all
-      !(Loads(inst) || WritesMemory(inst.opcode)) || HasRows(nest, inst) ||
-      !IsContiguous(inst)) {
+  if (!masks || Info(inst.opcode).mask == OpcodeInfo::Mask::kNone) return false;
+  if (inst.opcode == Opcode::kInsert) return true;
+  if (inst.active_lanes == inst.lanes ||  // nearly all
+      HasRows(nest, inst) || !IsContiguous(inst)) {
     return false;
   }
   // Of numbers of less than 32 bits, a scalar store writes these, too.
@@ -141,7 +140,7 @@ Temps TempsOf(const Nest& nest, const Inst& inst, Isa isa) {
   if (Computes(inst.opcode)) return {};  // nearly all
   Temps temps = TempsWithoutLanes(nest, inst, HasMasks(isa));
   if (ReadsLanes(nest, inst, HasMasks(isa))) {
-    temps.masks += inst.args[Info(inst.opcode).operands].kind == Value::kNone;
+    temps.masks += !inst.mask.is_valid();
   }
   return temps;
 }

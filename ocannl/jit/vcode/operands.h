@@ -18,8 +18,13 @@ bool IsContiguous(const Inst& inst);
 // is NaN.
 inline bool KeepsNan(Op op) { return op == Op::kMinimum || op == Op::kMaximum; }
 
-// Whether operand k of `inst`, which Computes, may be a constant or memory.
-bool CanBeMemory(const Inst& inst, int k);
+// The role of operand k, and how many there are.
+OpcodeInfo::Role RoleOf(const Inst& inst, int k);
+int NumOperands(const Inst& inst);
+
+// Whether operand k may be a constant (or an immediate), or memory, as its role
+// and the other operands are: a machine instruction has one memory operand.
+bool CanBe(Value::Kind kind, const Inst& inst, int k);
 
 // Whether `reg` may be the result of `inst`, by its lanes: `inst` defines all
 // of them, or, if `reg` is mutable, the lower ones. Lanes of an extract or
@@ -40,7 +45,7 @@ struct Temps {
 Temps TempsOf(const Nest& nest, const Inst& inst, Isa isa);
 
 // Whether a mask register, with `masks`, leaves out lanes of memory or of the
-// result: an operand behind the others (HoistConstants), or else the last temp.
+// result: `mask`, or else the last temp.
 bool ReadsLanes(const Nest& nest, const Inst& inst, bool masks);
 
 // The first of those lanes; the others, `active_lanes` in all, follow.

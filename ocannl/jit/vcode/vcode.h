@@ -105,6 +105,7 @@ struct Inst {
   uint8_t selector = 0;  // of kShuffle: the immediate of `shuffle`, if any
   uint8_t lane = 0;      // the first one, of kExtract, kInsert and kLanes
   VReg dst = {};
+  VReg mask = {};  // of the lanes, if it is in a register (HoistConstants)
   std::array<Value, 3> args = {};
   Memory memory = {};
   // Numbers of entries of the nest.

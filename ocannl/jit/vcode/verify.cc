@@ -16,13 +16,6 @@ bool Has(const std::vector<T>& all, int64_t index) {
   return index >= 0 && index < static_cast<int64_t>(all.size());
 }
 
-// Whether operand k, which is memory, may be: of a chain of minima or maxima,
-// Fold makes the last one of two links a third operand.
-bool MayBeMemory(const Inst& inst, int k) {
-  return Computes(inst.opcode) &&
-         (CanBeMemory(inst, k) || (k == 2 && KeepsNan(inst.op)));
-}
-
 // Every compilation verifies its nests: messages are texts that there are.
 using Fault = const char*;  // null: none
 
@@ -61,25 +54,35 @@ class Verifier {
       if (arg.kind == Value::kNone) continue;
       if (count++ < k) return "an operand before another one is missing";
       if (arg.kind == Value::kReg) {
-        if (!Has(nest_.registers, arg.index)) return "no such register";
-        if (!is_defined_[arg.index]) {
-          return "a register is used before its definition";
-        }
+        if (Fault fault = FaultOfUse(arg.reg())) return fault;
       } else if (arg.kind == Value::kConst) {
         if (!Has(nest_.constants, arg.index)) return "no such constant";
+        if (!MayBeConstant(inst, k)) return "an operand cannot be a constant";
       } else {
-        if (!MayBeMemory(inst, k)) return "an operand cannot be memory";
+        if (!CanBe(Value::kMemory, inst, k)) {
+          return "an operand cannot be memory";
+        }
         if (Fault fault = FaultOfMemory(inst)) return fault;
       }
     }
-    // A sign mask or a rule for NaN comes behind the operands of the op, and a
-    // mask of lanes behind those of what may read it.
-    const int wanted = Info(inst.opcode).operands;
-    const bool fits = wanted == kOfOp ? count >= Info(inst.op).arity
-                      : count == wanted + 1
-                          ? ReadsLanes(nest_, inst, /*masks=*/true)
-                          : count == wanted;
-    return fits ? nullptr : "the number of operands is not that of its opcode";
+    if (count != NumOperands(inst)) {
+      return "the number of operands is not that of its opcode";
+    }
+    if (!inst.mask.is_valid()) return nullptr;
+    return ReadsLanes(nest_, inst, /*masks=*/true) ? FaultOfUse(inst.mask)
+                                                   : "it has no mask";
+  }
+
+  bool MayBeConstant(const Inst& inst, int k) const {
+    return CanBe(Value::kConst, inst, k) ||
+           (RoleOf(inst, k) == OpcodeInfo::Role::kZero &&
+            nest_.constants[inst.args[k].index].bits == 0);
+  }
+
+  Fault FaultOfUse(VReg reg) const {
+    if (!Has(nest_.registers, reg.index)) return "no such register";
+    return is_defined_[reg.index] ? nullptr
+                                  : "a register is used before its definition";
   }
 
   Fault FaultOfMemory(const Inst& inst) const {

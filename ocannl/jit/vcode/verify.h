@@ -12,8 +12,9 @@ namespace ocannl::jit {
 // Checks that registers, constants, pointers, loops, lookups and source lines
 // exist, and that loops nest, each once. Each register is defined before it is
 // used, and only once unless it is mutable. An instruction has the operands of
-// its opcode and as many lanes as its result; operands are memory only if
-// CanBeMemory. Error: the first instruction that breaks a rule, by its number.
+// its opcode and as many lanes as its result; operands are memory or constants
+// only if they can be. Error: the first instruction that breaks a rule, by its
+// number.
 absl::Status Verify(const Nest& nest);
 
 }  // namespace ocannl::jit

@@ -10,6 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "ocannl/jit/vcode/operands.h"
+#include "ocannl/jit/vcode/passes/nest_editor.h"
 
 namespace ocannl::jit {
 namespace {
@@ -55,7 +56,7 @@ bool FoldInto(const Inst& load, Inst& user) {
   const Value loaded = RegValue(load.dst);
   for (int tries = 0; tries < 2; ++tries) {
     for (int k = 0; k < 3; ++k) {
-      if (user.args[k] != loaded || !CanBeMemory(user, k)) continue;
+      if (user.args[k] != loaded || !CanBe(Value::kMemory, user, k)) continue;
       user.args[k] = {Value::kMemory, -1};
       user.memory = load.memory;
       if (load.lanes == 1) user.memory.stride = 0;
@@ -102,7 +103,7 @@ void FuseOrAnds(Nest& nest) {
 
 // The operand of an fma that is the result of one of `negations`, if any.
 Value* NegatedOperand(Inst& inst, absl::Span<const Inst* const> negations) {
-  if (inst.opcode != Opcode::kApply || inst.op != Op::kFma) return nullptr;
+  if (inst.opcode != Opcode::kFma) return nullptr;
   for (Value& arg : inst.args) {
     if (arg.kind != Value::kReg) continue;
     const Inst* negation = negations[arg.index];
@@ -118,7 +119,8 @@ void FuseNegations(Nest& nest) {
     return nest.registers[reg.index].is_mutable;
   };
   auto is_negation = [&](const Inst& inst) {
-    return inst.opcode == Opcode::kApply && inst.op == Op::kNeg &&
+    return inst.opcode == Opcode::kApply && inst.op == Op::kXor &&
+           IsFloat(inst.dtype) &&  // no other xor is of floats
            inst.args[0].kind == Value::kReg && !is_mutable(inst.dst) &&
            !is_mutable(inst.args[0].reg());
   };
@@ -147,17 +149,20 @@ void FuseNegations(Nest& nest) {
 // --filter=reduce/`).
 class ExtremeFolder {
  public:
-  explicit ExtremeFolder(Nest& nest) : nest_(nest), uses_(CountUses(nest)) {}
+  explicit ExtremeFolder(Nest& nest)
+      : nest_(nest), editor_(nest), uses_(CountUses(nest)) {}
 
   void Run() && {
-    for (Inst& inst : nest_.insts) {
+    for (size_t k = 0; k < nest_.insts.size(); ++k) {
+      Inst& inst = nest_.insts[k];
       if (IsBarrier(inst)) {
         loads_.clear();
         links_.clear();
-      } else if (!IsExtreme(inst) || !TakesOverTest(inst)) {
+      } else if (!IsExtreme(inst) || !TakesOverTest(k)) {
         Record(inst);
       }
     }
+    editor_.Finish();
   }
 
   static bool IsExtreme(const Inst& inst) {
@@ -165,8 +170,9 @@ class ExtremeFolder {
   }
 
  private:
-  // Whether `inst` goes on from a link, whose test it takes over.
-  bool TakesOverTest(Inst& inst) {
+  // Whether instruction `at` goes on from a link, whose test it takes over.
+  bool TakesOverTest(size_t at) {
+    Inst& inst = nest_.insts[at];
     const auto found = links_.find(inst.args[0].reg());
     if (found == links_.end() || inst.args[1] == inst.args[0]) return false;
     Inst& link = *found->second;
@@ -175,13 +181,25 @@ class ExtremeFolder {
         link.lanes != inst.lanes || (is_mutable && inst.dst != link.dst)) {
       return false;
     }
-    inst.args[2] = {Value::kMemory, -1};
-    inst.memory = loads_.at(link.args[1].reg())->memory;
-    // A NaN in the second operand stays, and so does the first of equals.
-    link.op = link.op == Op::kMinimum ? Op::kMin : Op::kMax;
-    std::swap(link.args[0], link.args[1]);
+    const Memory term = loads_.at(link.args[1].reg())->memory;
     Forget(inst);
+    TakeSecond(link);
+    Inst test = inst;
+    test.opcode = Opcode::kUnordered;
+    test.dtype = SizeOf(inst.dtype) == 8 ? DType::kI64 : DType::kBool;
+    test.args = {inst.args[1], {Value::kMemory, -1}};
+    test.memory = term;
+    const VReg is_nan = editor_.Define(at, test);
+    TakeSecond(inst);
+    inst.args = {RegValue(editor_.Define(at, inst)), RegValue(is_nan)};
+    inst.op = Op::kOr;
     return true;
+  }
+
+  // A NaN in the second operand stays, and so does the first of equals.
+  static void TakeSecond(Inst& extreme) {
+    extreme.op = extreme.op == Op::kMinimum ? Op::kMin : Op::kMax;
+    std::swap(extreme.args[0], extreme.args[1]);
   }
 
   // What `inst` reads or writes is no link for others.
@@ -205,6 +223,7 @@ class ExtremeFolder {
   }
 
   Nest& nest_;
+  NestEditor editor_;
   const std::vector<int> uses_;
   // By result; since memory may have changed.
   absl::flat_hash_map<VReg, const Inst*> loads_;

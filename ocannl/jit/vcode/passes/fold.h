@@ -4,10 +4,11 @@
 //
 //   r0 = load x+0;    r1 = add r2, r0      ->   r1 = add r2, x+0
 //   r0 = and r2, r3;  r1 = or r4, r0       ->   r1 = or_and r4, r2, r3
-//   r0 = neg r2;      r1 = fma r0, r3, r4  ->   r1 = fnmadd r2, r3, r4
+//   r0 = xor r2, sign; r1 = fma r0, r3, r4  ->   r1 = fnmadd r2, r3, r4
 //   r0 = add v, r2;   v[0..8) = r0         ->   v = add v, r2
 //   r0 = load x+0;    v = maximum v, r0;   v = maximum v, r1
-//                          ->   v = max r0, v;   v = maximum v, r1, x+0
+//     ->   v = max r0, v;  r2 = unordered r1, x+0;  r3 = max r1, v;
+//          v = or r3, r2
 #ifndef OCANNL_JIT_VCODE_PASSES_FOLD_H_
 #define OCANNL_JIT_VCODE_PASSES_FOLD_H_
 

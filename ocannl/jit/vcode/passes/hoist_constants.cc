@@ -12,6 +12,7 @@
 #include "ocannl/jit/vcode/encoding.h"
 #include "ocannl/jit/vcode/liveness.h"
 #include "ocannl/jit/vcode/operands.h"
+#include "ocannl/jit/vcode/passes/nest_editor.h"
 
 namespace ocannl::jit {
 namespace {
@@ -31,13 +32,13 @@ bool IsLoaded(const Nest& nest, const Inst& inst, int k) {
     return !nest.registers[inst.dst.index].is_mutable &&
            nest.constants[inst.args[k].index].bits != 0;
   }
-  return Computes(inst.opcode) && CanBeMemory(inst, k);
+  return Computes(inst.opcode) && CanBe(Value::kConst, inst, k);
 }
 
 class ConstantHoister {
  public:
   ConstantHoister(Nest& nest, Isa isa)
-      : nest_(nest), isa_(isa), ends_(EndsOfLoops(nest)) {
+      : nest_(nest), isa_(isa), editor_(nest), ends_(EndsOfLoops(nest)) {
     FindPressure();
     usable_ = NumRegisters(/*masks=*/false, isa);
     // k0 is not used, where there are masks.
@@ -56,23 +57,7 @@ class ConstantHoister {
     } else {
       HoistFromLoops(0, nest_.insts.size(), 1, 0);
     }
-    std::vector<Inst> insts;
-    insts.reserve(nest_.insts.size() + hoisted_.size());
-    auto next = hoisted_.begin();
-    for (size_t k = 0; k < nest_.insts.size(); ++k) {
-      for (; next != hoisted_.end() && next->first == k; ++next) {
-        insts.push_back(next->second);
-      }
-      insts.push_back(nest_.insts[k]);
-    }
-    for (Inst& inst : insts) {
-      for (Value& arg : inst.args) {
-        if (arg.kind != Value::kReg) continue;
-        const auto renamed = renamed_.find(arg.reg());
-        if (renamed != renamed_.end()) arg = RegValue(renamed->second);
-      }
-    }
-    nest_.insts = std::move(insts);
+    editor_.Finish();
   }
 
  private:
@@ -110,14 +95,14 @@ class ConstantHoister {
       VReg& mask = masks[{first, inst.active_lanes}];
       if (!mask.is_valid()) {
         if (std::ssize(masks) > free_masks_) continue;
-        mask = NewRegister(0, {.opcode = Opcode::kLanes,
-                               .dtype = DType::kBool,
-                               .operand = DType::kBool,
-                               .lanes = inst.lanes,
-                               .active_lanes = inst.active_lanes,
-                               .lane = first});
+        mask = editor_.Define(0, {.opcode = Opcode::kLanes,
+                                  .dtype = DType::kBool,
+                                  .operand = DType::kBool,
+                                  .lanes = inst.lanes,
+                                  .active_lanes = inst.active_lanes,
+                                  .lane = first});
       }
-      inst.args[Info(inst.opcode).operands] = RegValue(mask);
+      inst.mask = mask;
     }
   }
 
@@ -163,8 +148,7 @@ class ConstantHoister {
           reg = HoistConstant(first, found->first, inst.operand);
         }
         if (inst.opcode == Opcode::kCopy) {
-          renamed_[inst.dst] = reg;
-          inst = Nop();
+          editor_.Replace(k, reg);
         } else {
           inst.args[arg] = RegValue(reg);
         }
@@ -194,30 +178,21 @@ class ConstantHoister {
   // One with the constant in all lanes.
   VReg HoistConstant(size_t at, Key key, DType dtype) {
     const auto lanes = static_cast<uint8_t>(VectorBytes(isa_) / key.second);
-    return NewRegister(at, {.opcode = Opcode::kCopy,
-                            .dtype = dtype,
-                            .operand = dtype,
-                            .lanes = lanes,
-                            .active_lanes = lanes,
-                            .args = {{{Value::kConst, key.first}}}});
-  }
-
-  // One that `inst` defines before instruction `at`.
-  VReg NewRegister(size_t at, Inst inst) {
-    inst.dst = VReg(nest_.registers.size());
-    nest_.registers.push_back({inst.dtype, inst.lanes, /*is_mutable=*/false});
-    hoisted_.emplace(at, inst);
-    return inst.dst;
+    return editor_.Define(at, {.opcode = Opcode::kCopy,
+                               .dtype = dtype,
+                               .operand = dtype,
+                               .lanes = lanes,
+                               .active_lanes = lanes,
+                               .args = {{{Value::kConst, key.first}}}});
   }
 
   Nest& nest_;
   const Isa isa_;
+  NestEditor editor_;
   const std::vector<size_t> ends_;  // of loops
   int usable_ = 0;                  // vector registers
   int free_masks_ = 0;
-  std::vector<int> pressure_[2];         // of vectors, of masks
-  std::multimap<size_t, Inst> hoisted_;  // and before which they are set
-  std::map<VReg, VReg> renamed_;         // copies to the hoisted ones
+  std::vector<int> pressure_[2];  // of vectors, of masks
 };
 
 }  // namespace

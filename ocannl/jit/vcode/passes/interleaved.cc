@@ -16,7 +16,8 @@ constexpr int64_t kMostBytes = 8;  // of a number
 
 class InterleavedLowering {
  public:
-  InterleavedLowering(Nest& nest, Isa isa) : editor_(nest, isa) {}
+  InterleavedLowering(Nest& nest, Isa isa)
+      : editor_(nest), lanes_(VectorBytes(isa) / 4) {}
 
   void Run(Opcode opcode) {
     editor_.VisitBasicBlocks(
@@ -27,7 +28,7 @@ class InterleavedLowering {
  private:
   bool IsColumn(const Inst& inst, Opcode opcode) const {
     return inst.opcode == opcode && SizeOf(inst.dtype) == 4 &&
-           inst.lanes == editor_.lanes() && inst.active_lanes == inst.lanes &&
+           inst.lanes == lanes_ && inst.active_lanes == inst.lanes &&
            inst.memory.stride == kStride;
   }
 
@@ -78,7 +79,7 @@ class InterleavedLowering {
     const int64_t first = other.memory.disp + std::min<int64_t>(span, 0);
     const int64_t last = other.memory.disp + std::max<int64_t>(span, 0);
     const int32_t begin = column.memory.disp - 4;
-    const int32_t end = column.memory.disp + kStride * editor_.lanes();
+    const int32_t end = column.memory.disp + kStride * lanes_;
     if (first >= end || last + kMostBytes <= begin) return false;
     // A store to the very column of a load does not touch the adjacent one,
     // which is what is reordered if these are loads; of stores, it is `column`.
@@ -88,7 +89,7 @@ class InterleavedLowering {
   }
 
   Inst Rows(Inst column, int32_t disp, int half) const {
-    column.memory.disp = disp + half * 4 * editor_.lanes();
+    column.memory.disp = disp + half * 4 * lanes_;
     column.memory.stride = 4;
     return column;
   }
@@ -97,10 +98,10 @@ class InterleavedLowering {
     const Inst load = editor_.insts()[first];
     const int32_t other = editor_.insts()[second].memory.disp;
     const int32_t disp = std::min(load.memory.disp, other);
-    const VReg a = editor_.Load(first, Rows(load, disp, 0));
-    const VReg b = editor_.Load(first, Rows(load, disp, 1));
+    const VReg a = editor_.Define(first, Rows(load, disp, 0));
+    const VReg b = editor_.Define(first, Rows(load, disp, 1));
     auto [p, q] =
-        editor_.lanes() == 16
+        lanes_ == 16
             ? Both(first, load.dtype, ShuffleKind::kBlocks512, 0x88, 0xdd, a, b)
             : Both(first, load.dtype, ShuffleKind::kBlocks256, 0x20, 0x31, a,
                    b);
@@ -118,17 +119,19 @@ class InterleavedLowering {
     const DType dtype = even.dtype;
     auto [low, high] =
         Interleave(second, dtype, even.args[0].reg(), odd.args[0].reg());
-    auto [a, b] = editor_.lanes() == 16
-                      ? Both(second, dtype, ShuffleKind::kBlocks512, 0x44, 0xee,
-                             low, high)
-                      : Both(second, dtype, ShuffleKind::kBlocks256, 0x20, 0x31,
-                             low, high);
-    if (editor_.lanes() == 16) {
+    auto [a, b] = lanes_ == 16 ? Both(second, dtype, ShuffleKind::kBlocks512,
+                                      0x44, 0xee, low, high)
+                               : Both(second, dtype, ShuffleKind::kBlocks256,
+                                      0x20, 0x31, low, high);
+    if (lanes_ == 16) {
       a = editor_.Shuffle(second, ShuffleKind::kBlocks512, 0xd8, dtype, a, a);
       b = editor_.Shuffle(second, ShuffleKind::kBlocks512, 0xd8, dtype, b, b);
     }
-    editor_.Store(second, Rows(even, disp, 0), a);
-    editor_.Store(second, Rows(even, disp, 1), b);
+    for (int half = 0; half < 2; ++half) {
+      Inst store = Rows(even, disp, half);
+      store.args[0] = RegValue(half == 0 ? a : b);
+      editor_.Insert(second, store);
+    }
     editor_.Remove(first);
     editor_.Remove(second);
   }
@@ -148,6 +151,7 @@ class InterleavedLowering {
   }
 
   NestEditor editor_;
+  const int lanes_;  // of 32 bits
 };
 
 }  // namespace

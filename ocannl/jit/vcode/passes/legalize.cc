@@ -17,12 +17,12 @@ constexpr uint64_t kOnes = ~uint64_t{0};
 }  // namespace
 
 bool Legalizer::IsLegal(const Inst& inst) const {
-  if (inst.opcode != Opcode::kApply || inst.op == Op::kFma) return true;
-  if (inst.op == Op::kSelect) {
+  if (inst.opcode == Opcode::kSelect) {
     if (HasMasks(isa_)) return inst.dtype != DType::kBool;
     return !IsWide(inst.dtype) ||
            IsWide(nest_.registers[inst.args[0].index].dtype);
   }
+  if (inst.opcode != Opcode::kApply) return true;
   const bool makes_wide_mask =
       !HasMasks(isa_) && inst.dtype == DType::kBool && IsWide(inst.operand);
   return !makes_wide_mask && EncodingOf(inst, isa_).id != 0;
@@ -60,13 +60,12 @@ void Legalizer::Run() {
 }
 
 std::optional<Value> Legalizer::Expand(const Inst& inst) {
+  if (inst.opcode == Opcode::kSelect) return ExpandSelect(inst);
   switch (inst.op) {
     case Op::kBitcast:
       return inst.args[0];
     case Op::kConvert:
       return ExpandConvert(inst);
-    case Op::kSelect:
-      return ExpandSelect(inst);
     case Op::kMinimum:
     case Op::kMaximum:
       return ExpandExtreme(inst);
@@ -109,8 +108,8 @@ std::optional<Value> Legalizer::ExpandInteger(const Inst& inst) {
     case Op::kMin:
     case Op::kMax: {
       const Value is_greater = Greater(type, a, b);
-      return inst.op == Op::kMin ? Apply(Op::kSelect, type, is_greater, b, a)
-                                 : Apply(Op::kSelect, type, is_greater, a, b);
+      return inst.op == Op::kMin ? Select(type, is_greater, b, a)
+                                 : Select(type, is_greater, a, b);
     }
     case Op::kShr: {
       // Of a negative number: the complement, shifted, and back.
@@ -262,6 +261,10 @@ Value Legalizer::ExpandExtreme(const Inst& inst) {
   Inst extreme = New(Opcode::kApply, type, type, b, a);
   extreme.op = inst.op == Op::kMinimum ? Op::kMin : Op::kMax;
   if (Info(isa_).fixup) {
+    // vfixupimm's response table, 4 bits a class of number: for quiet and
+    // signalling NaNs 2, the quiet NaN; for the others 0, the destination.
+    const Value rule =
+        ConstantOf(IsWide(type) ? DType::kI64 : DType::kI32, 0x22);
     const bool reads_dst = b == RegValue(inst.dst);
     Value value;
     if (nest_.registers[inst.dst.index].is_mutable && !reads_dst) {
@@ -271,13 +274,11 @@ Value Legalizer::ExpandExtreme(const Inst& inst) {
     } else {
       value = Define(extreme);
     }
-    value = Define(New(Opcode::kFixNan, type, type, value, b, c));
+    value = Define(New(Opcode::kFixNan, type, type, value, b, rule));
     return reads_dst ? Make(Opcode::kCopy, type, value) : value;
   }
-  Inst test = New(Opcode::kUnordered, MaskOf(type), type, b, b);
-  if (c.kind != Value::kNone) test.args[1] = c;  // tested beside b
-  test.memory = inst.memory;
-  const Value is_nan = Define(test);
+  const Value is_nan =
+      Define(New(Opcode::kUnordered, MaskOf(type), type, b, b));
   return Apply(Op::kOr, type, Define(extreme), is_nan);
 }
 
@@ -314,11 +315,14 @@ Value Legalizer::Define(Inst inst) {
   return RegValue(inst.dst);
 }
 
-Value Legalizer::Apply(Op op, DType type, Value a, Value b, Value c) {
-  if (op != Op::kSelect) a = InRegister(a, type);
-  Inst inst = New(Opcode::kApply, type, type, a, b, c);
+Value Legalizer::Apply(Op op, DType type, Value a, Value b) {
+  Inst inst = New(Opcode::kApply, type, type, InRegister(a, type), b);
   inst.op = op;
   return Define(inst);
+}
+
+Value Legalizer::Select(DType type, Value mask, Value a, Value b) {
+  return Define(New(Opcode::kSelect, type, type, mask, a, b));
 }
 
 Value Legalizer::Compare(Op op, DType type, Value a, Value b) {

@@ -14,8 +14,7 @@ std::optional<Value> Legalizer::ExpandConvert(const Inst& inst) {
   if (to == from) return a;
   if (from == DType::kBool) {
     const Value one = ConstantOf(Promoted(to), MakeConstant(to, 1).bits);
-    return Apply(Op::kSelect, Promoted(to), a, one,
-                 ConstantOf(Promoted(to), 0));
+    return Select(Promoted(to), a, one, ConstantOf(Promoted(to), 0));
   }
   if (IsNarrow(from)) return Widen(inst);
   if (IsNarrow(to)) return Narrow(inst);
@@ -92,8 +91,8 @@ Value Legalizer::F32ToI32(Value a) {
   const Value is_number = Compare(Op::kEqual, kF32, a, a);
   const Value number = Define(New(Opcode::kToI32, kI32, kF32, a));
   const Value greatest = ConstantOf(kI32, 0x7fffffff);
-  const Value clamped = Apply(Op::kSelect, kI32, is_beyond, greatest, number);
-  return Apply(Op::kSelect, kI32, is_number, clamped, ConstantOf(kI32, 0));
+  const Value clamped = Select(kI32, is_beyond, greatest, number);
+  return Select(kI32, is_number, clamped, ConstantOf(kI32, 0));
 }
 
 // Lanes hold the floats of 8 and 16 bits as memory does, with zeros above.
@@ -157,7 +156,7 @@ std::optional<Value> Legalizer::Narrow(const Inst& inst) {
   }
   const uint32_t nan = inst.dtype == DType::kF16 ? F16::kNaN : BF16::kNaN;
   const Value is_nan = Compare(Op::kNotEqual, DType::kF32, a, a);
-  return Apply(Op::kSelect, kU32, is_nan, ConstantOf(kU32, nan), rounded);
+  return Select(kU32, is_nan, ConstantOf(kU32, nan), rounded);
 }
 
 }  // namespace ocannl::jit

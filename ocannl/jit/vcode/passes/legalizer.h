@@ -70,7 +70,8 @@ class Legalizer {
   Inst New(Opcode opcode, DType dtype, DType operand, Value a, Value b = {},
            Value c = {}) const;
   Value Define(Inst inst);
-  Value Apply(Op op, DType type, Value a, Value b = {}, Value c = {});
+  Value Apply(Op op, DType type, Value a, Value b = {});
+  Value Select(DType type, Value mask, Value a, Value b);
   Value Compare(Op op, DType type, Value a, Value b);
   Value Convert(DType to, DType from, Value a);
   Value Make(Opcode opcode, DType type, Value a, Value b = {});

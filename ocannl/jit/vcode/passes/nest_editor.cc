@@ -17,61 +17,51 @@ void NestEditor::VisitBasicBlocks(
   visit(begin, nest_.insts.size());
 }
 
-VReg NestEditor::NewRegister(DType dtype) {
-  nest_.registers.push_back({.dtype = dtype,
-                             .lanes = static_cast<uint8_t>(lanes_),
-                             .is_mutable = false});
-  return VReg(nest_.registers.size() - 1);
+VReg NestEditor::Define(size_t at, Inst inst) {
+  inst.dst = VReg(nest_.registers.size());
+  nest_.registers.push_back({inst.dtype, inst.lanes, /*is_mutable=*/false});
+  Insert(at, inst);
+  return inst.dst;
 }
 
 VReg NestEditor::Shuffle(size_t at, ShuffleKind kind, int selector, DType dtype,
                          VReg a, VReg b) {
-  Inst inst{.opcode = Opcode::kShuffle, .dtype = dtype, .operand = dtype};
-  inst.lanes = inst.active_lanes = static_cast<uint8_t>(lanes_);
-  inst.shuffle = kind;
-  inst.selector = static_cast<uint8_t>(selector);
-  inst.args = {RegValue(a), RegValue(b), Value{}};
-  inst.dst = NewRegister(dtype);
-  made_[at].push_back(inst);
-  return inst.dst;
+  const uint8_t lanes = nest_.registers[a.index].lanes;
+  return Define(at, {.opcode = Opcode::kShuffle,
+                     .dtype = dtype,
+                     .operand = dtype,
+                     .lanes = lanes,
+                     .active_lanes = lanes,
+                     .shuffle = kind,
+                     .selector = static_cast<uint8_t>(selector),
+                     .args = {RegValue(a), RegValue(b), Value{}}});
 }
 
-VReg NestEditor::Load(size_t at, Inst like) {
-  like.dst = NewRegister(like.dtype);
-  made_[at].push_back(like);
-  return like.dst;
-}
-
-void NestEditor::Store(size_t at, Inst like, VReg value) {
-  like.args[0] = RegValue(value);
-  made_[at].push_back(like);
-}
-
-void NestEditor::Replace(size_t load, VReg reg) {
-  renamed_[nest_.insts[load].dst] = reg;
-  Remove(load);
-}
-
-void NestEditor::Rename(Inst& inst) const {
-  for (Value& arg : inst.args) {
-    if (arg.kind != Value::kReg) continue;
-    auto renamed = renamed_.find(arg.reg());
-    if (renamed != renamed_.end()) arg = RegValue(renamed->second);
-  }
+void NestEditor::Replace(size_t inst, VReg reg) {
+  renamed_[nest_.insts[inst].dst] = reg;
+  Remove(inst);
 }
 
 void NestEditor::Finish() {
   if (made_.empty()) return;
   std::vector<Inst> insts;
+  insts.reserve(nest_.insts.size() + made_.size());
+  auto next = made_.begin();
   for (size_t k = 0; k < nest_.insts.size(); ++k) {
-    auto made = made_.find(k);
-    if (made != made_.end()) {
-      insts.insert(insts.end(), made->second.begin(), made->second.end());
+    for (; next != made_.end() && next->first == k; ++next) {
+      insts.push_back(next->second);
     }
     insts.push_back(nest_.insts[k]);
   }
-  for (Inst& inst : insts) Rename(inst);
   nest_.insts = std::move(insts);
+  if (renamed_.empty()) return;
+  for (Inst& inst : nest_.insts) {
+    for (Value& arg : inst.args) {
+      if (arg.kind != Value::kReg) continue;
+      const auto renamed = renamed_.find(arg.reg());
+      if (renamed != renamed_.end()) arg = RegValue(renamed->second);
+    }
+  }
 }
 
 }  // namespace ocannl::jit

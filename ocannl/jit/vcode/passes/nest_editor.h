@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NestEditor: replaces strided loads and stores of basic blocks by contiguous
-// ones and shuffles.
+// NestEditor: inserts instructions into a nest and replaces others. The numbers
+// of instructions are those before the edit until Finish.
 #ifndef OCANNL_JIT_VCODE_PASSES_NEST_EDITOR_H_
 #define OCANNL_JIT_VCODE_PASSES_NEST_EDITOR_H_
 
@@ -11,47 +11,43 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/vcode/vcode.h"
 
 namespace ocannl::jit {
 
 class NestEditor {
  public:
-  NestEditor(Nest& nest, Isa isa) : nest_(nest), lanes_(VectorBytes(isa) / 4) {}
+  explicit NestEditor(Nest& nest) : nest_(nest) {}
 
+  std::vector<Inst>& insts() { return nest_.insts; }
   const std::vector<Inst>& insts() const { return nest_.insts; }
   // The buffer into which `pointer` points.
   BufferId BaseOf(int32_t pointer) const {
     return nest_.pointers[pointer].base;
   }
-  int lanes() const { return lanes_; }  // of 32 bits
 
   // Calls `visit(begin, end)` for the instructions of each basic block.
   void VisitBasicBlocks(absl::FunctionRef<void(size_t, size_t)> visit);
 
-  // Appends to what will come before instruction `at`: a shuffle of two
-  // registers, or a load or store `like` another. Returns the result.
+  // Appends to what will come before instruction `at`; Define makes a register
+  // for the result and returns it.
+  void Insert(size_t at, const Inst& inst) { made_.emplace(at, inst); }
+  VReg Define(size_t at, Inst inst);
+  // Defines a shuffle of two registers.
   VReg Shuffle(size_t at, ShuffleKind kind, int selector, DType dtype, VReg a,
                VReg b);
-  VReg Load(size_t at, Inst like);
-  void Store(size_t at, Inst like, VReg value);
 
-  // The load disappears; `reg` holds what it loaded.
-  void Replace(size_t load, VReg reg);
+  // The instruction disappears; `reg` holds its result.
+  void Replace(size_t inst, VReg reg);
   void Remove(size_t inst) { nest_.insts[inst] = Nop(); }
 
   // Makes the changes. Called once, last.
   void Finish();
 
  private:
-  VReg NewRegister(DType dtype);
-  void Rename(Inst& inst) const;
-
   Nest& nest_;
-  const int lanes_;
-  std::map<size_t, std::vector<Inst>> made_;  // and before which
-  std::map<VReg, VReg> renamed_;              // results of replaced loads
+  std::multimap<size_t, Inst> made_;  // and before which
+  std::map<VReg, VReg> renamed_;      // results of what was replaced
 };
 
 }  // namespace ocannl::jit

@@ -93,10 +93,10 @@ store i32x16 [p1], r3
 )"},
         Case{"NegationIsPartOfEveryFmaThatUsesIt", "fold", Isa::kAvx2, R"(
 r0 = load f32x8 [p0]
-r1 = neg f32x8 r0, -2147483648:i32
+r1 = xor f32x8 r0, -2147483648:i32
 r2 = fma f32x8 r1, r0, 1
 r3 = fma f32x8 r2, r2, r1
-r4 = neg f32x8 r3, -2147483648:i32
+r4 = xor f32x8 r3, -2147483648:i32
 r5 = fma f32x8 r4, r2, r3
 store f32x8 [p1], r4
 store f32x8 [p1 + 32], r5
@@ -105,14 +105,14 @@ store f32x8 [p1 + 32], r5
 r0 = load f32x8 [p0]
 r2 = fnmadd f32x8 r0, r0, 1
 r3 = fmsub f32x8 r2, r2, r0
-r4 = neg f32x8 r3, -2147483648:i32
+r4 = xor f32x8 r3, -2147483648:i32
 r5 = fma f32x8 r4, r2, r3
 store f32x8 [p1], r4
 store f32x8 [p1 + 32], r5
 )"},
         Case{"DeadCodeVanishes", "fold", Isa::kAvx512, R"(
 r0 = load f32x16 [p0]
-r1 = neg f32x16 r0, -2147483648:i32
+r1 = xor f32x16 r0, -2147483648:i32
 r2 = copy f32x16 2
 store f32x16 [p1], r2
 )",
@@ -206,8 +206,8 @@ v2 : f32x16
 r0 = load f32x16 [p0]
 r1 = load f32x16 [p0 + 64]
 v2 = copy f32x16 r1
-v2 = maximum f32x16 v2, r0, 34:i32
-v2 = maximum f32x16 r0, v2, 34:i32
+v2 = maximum f32x16 v2, r0
+v2 = maximum f32x16 r0, v2
 store f32x16 [p1], v2
 )",
              R"(
@@ -274,9 +274,9 @@ end i0: p0 += 64, p1 += 64
              R"(
 r2 = lanes boolx16 first 5 at 0
 loop i0 = 0 to 63
-  r0 = load f32x16 first 5 [p0], r2
+  r0 = load f32x16 first 5 [p0] mask r2
   r1 = add f32x16 r0, r0
-  store f32x16 first 5 [p1], r1, r2
+  store f32x16 first 5 [p1], r1 mask r2
 end i0: p0 += 64, p1 += 64
 )",
              "p0 = &x + 64*i0, uses 64\np1 = &z + 64*i0, uses 64\n"}),

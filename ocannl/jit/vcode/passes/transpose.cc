@@ -20,7 +20,7 @@ using Group = std::vector<size_t>;
 class Transposer {
  public:
   Transposer(Nest& nest, Isa isa)
-      : editor_(nest, isa), lanes_(editor_.lanes()) {}
+      : editor_(nest), lanes_(VectorBytes(isa) / 4) {}
 
   void Run() {
     editor_.VisitBasicBlocks(
@@ -90,7 +90,7 @@ class Transposer {
       load.active_lanes = static_cast<uint8_t>(group.size());
       load.memory.disp += row * first.memory.stride;
       load.memory.stride = 4;
-      rows.push_back(editor_.Load(at, load));
+      rows.push_back(editor_.Define(at, load));
     }
     // Lanes without a row hold anything.
     while (static_cast<int>(rows.size()) < lanes_) rows.push_back(rows[0]);
@@ -158,7 +158,7 @@ class Transposer {
   }
 
   NestEditor editor_;
-  const int lanes_;
+  const int lanes_;  // of 32 bits
 };
 
 }  // namespace

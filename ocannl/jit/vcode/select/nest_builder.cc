@@ -34,19 +34,14 @@ Value NestBuilder::ConstantValue(const Constant& constant) {
   return {Value::kConst, it->second};
 }
 
-Value NestBuilder::SignMask(Op op, DType dtype) {
-  const bool wide = SizeOf(dtype) == 8;
+void NestBuilder::ComputeSign(Inst& inst) {
+  const bool wide = SizeOf(inst.dtype) == 8;
+  const bool flips = inst.op == Op::kNeg;
   const uint64_t sign = uint64_t{1} << (wide ? 63 : 31);
+  inst.op = flips ? Op::kXor : Op::kAnd;
   // As integers: NaNs have one bit pattern.
-  return ConstantValue(FromBits(wide ? DType::kI64 : DType::kI32,
-                                op == Op::kNeg ? sign : sign - 1));
-}
-
-Value NestBuilder::NanRule(DType dtype) {
-  // vfixupimm's response table, 4 bits a class of number: for quiet and
-  // signalling NaNs 2, the quiet NaN; for the others 0, the destination.
-  return ConstantValue(
-      FromBits(SizeOf(dtype) == 8 ? DType::kI64 : DType::kI32, 0x22));
+  inst.args[1] = ConstantValue(
+      FromBits(wide ? DType::kI64 : DType::kI32, flips ? sign : sign - 1));
 }
 
 bool NestBuilder::IsMutable(Value value) const {
@@ -128,12 +123,12 @@ Value NestBuilder::Compute(Inst inst, VReg into) {
 void NestBuilder::MaterialiseConstants(Inst& inst) {
   OrderOperands(inst);
   for (int k = 0; k < 3; ++k) {
-    if (inst.args[k].kind != Value::kConst || CanBeMemory(inst, k)) continue;
-    const bool zero = ConstantOf(inst.args[k]).bits == 0;
-    const bool is_false =
-        k == 2 && inst.op == Op::kSelect && inst.dtype != DType::kBool;
-    if (zero && is_false) continue;
-    const bool is_condition = inst.op == Op::kSelect && k == 0;
+    const Value arg = inst.args[k];
+    if (arg.kind != Value::kConst || CanBe(Value::kConst, inst, k)) continue;
+    const bool is_zeroing = RoleOf(inst, k) == OpcodeInfo::Role::kZero &&
+                            inst.dtype != DType::kBool;
+    if (is_zeroing && ConstantOf(arg).bits == 0) continue;
+    const bool is_condition = inst.opcode == Opcode::kSelect && k == 0;
     inst.args[k] =
         InRegister(inst.args[k], is_condition ? DType::kBool : inst.operand);
   }
@@ -150,12 +145,9 @@ Value NestBuilder::Apply(Inst inst, VReg into) {
     return ConstantValue(EvalPrimitive(inst.op, inst.dtype, constants));
   }
   const bool is_sign_op = inst.op == Op::kNeg || inst.op == Op::kAbs;
-  if (is_sign_op && IsFloat(inst.dtype)) {
-    inst.args[1] = SignMask(inst.op, inst.dtype);
-  }
-  if (Info(unroller_.isa()).fixup && KeepsNan(inst.op)) {
-    inst.args[2] = NanRule(inst.dtype);
-  }
+  if (is_sign_op && IsFloat(inst.dtype)) ComputeSign(inst);
+  if (inst.op == Op::kFma) inst.opcode = Opcode::kFma;
+  if (inst.op == Op::kSelect) inst.opcode = Opcode::kSelect;
   MaterialiseConstants(inst);
   return Compute(inst, into);
 }

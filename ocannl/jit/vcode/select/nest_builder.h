@@ -31,10 +31,6 @@ class NestBuilder {
   VReg NewRegister(DType dtype, int lanes, bool is_mutable);
 
   Value ConstantValue(const Constant& constant);
-  // Of a float: the bits that neg flips, or those that abs keeps.
-  Value SignMask(Op op, DType dtype);
-  // The table of vfixupimm that replaces NaNs of a float, and nothing else.
-  Value NanRule(DType dtype);
   const Constant& ConstantOf(Value value) const {
     return nest_.constants[value.index];
   }
@@ -50,6 +46,7 @@ class NestBuilder {
   // register, if that is valid.
   Value Compute(Inst inst, VReg into = {});
   // What `inst`, a kApply, computes; folded where all operands are constants.
+  // Some operations have an opcode of their own.
   Value Apply(Inst inst, VReg into = {});
   Value InRegister(Value value, DType dtype);
   // The first lane of `value` in every lane.
@@ -91,6 +88,9 @@ class NestBuilder {
   // A kLookup or kScatter, not yet part of the nest; operand `arg` gets the
   // rows, which the nest loads.
   Inst NewRowAccess(Opcode opcode, const Lookup& lookup, int arg);
+
+  // Makes neg or abs of a float an operation on its bits.
+  void ComputeSign(Inst& inst);
 
   // Constants get registers where the instruction cannot take them from memory;
   // a select of a value or 0 is a zeroing mask.

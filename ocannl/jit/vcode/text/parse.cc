@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/jit/vcode/operands.h"
 #include "ocannl/jit/vcode/text/nest_lexer.h"
 #include "ocannl/jit/vcode/text/print.h"
 #include "ocannl/jit/vcode/verify.h"
@@ -208,7 +209,7 @@ class Parser {
     if (lexer_.Accept("first")) {
       OCANNL_RETURN_IF_ERROR(TakeNumber(inst.active_lanes));
     }
-    bool is_more = Info(inst.opcode).operands != 0;
+    bool is_more = NumOperands(inst) != 0;
     if (AccessesMemory(inst.opcode)) {
       OCANNL_RETURN_IF_ERROR(TakeMemory(inst));
       is_more = lexer_.Accept(",");
@@ -216,6 +217,9 @@ class Parser {
     for (size_t k = 0; is_more && k < inst.args.size(); ++k) {
       OCANNL_ASSIGN_OR_RETURN(inst.args[k], TakeValue(inst));
       is_more = lexer_.Accept(",");
+    }
+    if (lexer_.Accept("mask")) {
+      OCANNL_ASSIGN_OR_RETURN(inst.mask.index, lexer_.TakeNumbered("rv"));
     }
     return TakeField(inst);
   }

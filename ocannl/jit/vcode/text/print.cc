@@ -152,6 +152,9 @@ class Printer {
       absl::StrAppend(&text, separator, ValueText(inst, arg));
       separator = ", ";
     }
+    if (inst.mask.is_valid()) {
+      absl::StrAppend(&text, " mask ", RegisterText(inst.mask));
+    }
     return text + FieldText(inst);
   }
 
