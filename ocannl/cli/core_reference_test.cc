@@ -124,7 +124,7 @@ a block, and products and convolutions tiles.)",
     {"Machine code: `jit`",
      R"(The JIT is outside of core, as every tier. It selects instructions over
 virtual registers (`jit/vcode/select/select.h`), legalizes them
-(`jit/vcode/passes/legalize.h`) and allocates registers
+(`jit/vcode/passes/passes.h`) and allocates registers
 (`jit/vcode/allocate.h`). AsmJit encodes the instructions that
 `jit/emit/emitter.h` emits. `runtime` binds code to arrays and runs it on
 threads. `tiering` promotes hot routines from the interpreter to machine

@@ -104,9 +104,7 @@ class Assembly {
       debug->rows = LinesOf(program, blocks);
     }
     OCANNL_ASSIGN_OR_RETURN(
-        nests_,
-        LowerToVcode(
-            program, blocks, isa, [](absl::string_view, const Nest&) {}, skip));
+        nests_, LowerToVcode(program, blocks, isa, /*observer=*/nullptr, skip));
     CHECK(code_.init(asmjit::Environment::host()) == asmjit::kErrorOk);
     code_.setErrorHandler(&errors_);
     if (logger != nullptr) code_.setLogger(logger);

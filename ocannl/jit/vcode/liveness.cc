@@ -93,6 +93,17 @@ std::vector<LiveInterval> LiveIntervals(const Nest& nest, Isa isa) {
   return Liveness(nest, isa).Run();
 }
 
+std::vector<int> CountUses(const Nest& nest) {
+  std::vector<int> uses(nest.registers.size(), 0);
+  for (const Inst& inst : nest.insts) {
+    for (const Value& arg : inst.args) {
+      if (arg.kind == Value::kReg) ++uses[arg.index];
+    }
+    if (inst.mask.is_valid()) ++uses[inst.mask.index];
+  }
+  return uses;
+}
+
 std::vector<size_t> EndsOfLoops(const Nest& nest) {
   std::vector<size_t> ends(nest.loops.size());
   for (size_t at = 0; at < nest.insts.size(); ++at) {

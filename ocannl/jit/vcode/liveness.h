@@ -29,6 +29,9 @@ struct LiveInterval {
 // the write of the result.
 std::vector<LiveInterval> LiveIntervals(const Nest& nest, Isa isa);
 
+// How many operands each register is.
+std::vector<int> CountUses(const Nest& nest);
+
 // The instruction that ends each loop.
 std::vector<size_t> EndsOfLoops(const Nest& nest);
 

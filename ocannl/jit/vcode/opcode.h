@@ -99,6 +99,11 @@ inline bool IsLoopBoundary(Opcode opcode) {
   return Info(opcode).field == OpcodeInfo::Field::kLoop;
 }
 
+// Whether it may change memory or ends a basic block.
+inline bool IsBarrier(Opcode opcode) {
+  return WritesMemory(opcode) || IsLoopBoundary(opcode);
+}
+
 // Whether it is for listings and debuggers only, or for nobody.
 inline bool DoesNothing(Opcode opcode) {
   return opcode == Opcode::kSourceLoc || opcode == Opcode::kNop;

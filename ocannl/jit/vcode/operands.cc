@@ -105,6 +105,12 @@ bool CanBe(Value::Kind kind, const Inst& inst, int k) {
   return true;
 }
 
+bool CanFold(const Inst& load, bool broadcast) {
+  if (load.opcode != Opcode::kLoad || SizeOf(load.dtype) < 4) return false;
+  if (load.memory.stride == 0 || load.lanes == 1) return broadcast;
+  return load.active_lanes == load.lanes && IsContiguous(load);
+}
+
 bool CanDefine(const Inst& inst, const Register& reg) {
   return inst.lanes == reg.lanes ||
          Info(inst.opcode).field == OpcodeInfo::Field::kLane ||

@@ -26,6 +26,10 @@ int NumOperands(const Inst& inst);
 // and the other operands are: a machine instruction has one memory operand.
 bool CanBe(Value::Kind kind, const Inst& inst, int k);
 
+// Whether what it loads can be a memory operand; one number for all lanes can
+// be with `broadcast`.
+bool CanFold(const Inst& load, bool broadcast);
+
 // Whether `reg` may be the result of `inst`, by its lanes: `inst` defines all
 // of them, or, if `reg` is mutable, the lower ones. Lanes of an extract or
 // insert are counted in the register that it extracts from or inserts into.

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/vcode/passes/hoist_constants.h"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -13,6 +11,7 @@
 #include "ocannl/jit/vcode/liveness.h"
 #include "ocannl/jit/vcode/operands.h"
 #include "ocannl/jit/vcode/passes/nest_editor.h"
+#include "ocannl/jit/vcode/passes/passes.h"
 
 namespace ocannl::jit {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/vcode/passes/legalize.h"
-
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -8,6 +6,7 @@
 #include "ocannl/jit/vcode/encoding.h"
 #include "ocannl/jit/vcode/operands.h"
 #include "ocannl/jit/vcode/passes/legalizer.h"
+#include "ocannl/jit/vcode/passes/passes.h"
 
 namespace ocannl::jit {
 namespace {

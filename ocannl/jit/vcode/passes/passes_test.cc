@@ -58,7 +58,7 @@ TEST_P(PassTest, RewritesText) {
 INSTANTIATE_TEST_SUITE_P(
     All, PassTest,
     testing::Values(
-        Case{"LoadIsAnOperandOfItsOnlyUse", "fold", Isa::kAvx2, R"(
+        Case{"LoadIsAnOperandOfItsOnlyUse", "fold_loads", Isa::kAvx2, R"(
 r0 = load f32x8 [p0]
 r1 = load f32x8 [p0 + 32]
 r2 = add f32x8 r0, r1
@@ -71,7 +71,7 @@ r2 = add f32x8 r1, [p0]
 r3 = mul f32x8 r2, r1
 store f32x8 [p1], r3
 )"},
-        Case{"NoLoadPassesAStore", "fold", Isa::kAvx2, R"(
+        Case{"NoLoadPassesAStore", "fold_loads", Isa::kAvx2, R"(
 r0 = load f32x8 [p0]
 r1 = load f32x8 [p0 + 32]
 store f32x8 [p1], r1
@@ -79,7 +79,7 @@ r2 = mul f32x8 r1, r0
 store f32x8 [p1 + 32], r2
 )",
              nullptr},
-        Case{"OrOfAndIsOneInstruction", "fold", Isa::kAvx512, R"(
+        Case{"OrOfAndIsOneInstruction", "fuse_or_and", Isa::kAvx512, R"(
 r0 = load i32x16 [p0]
 r1 = load i32x16 [p0 + 64]
 r2 = and i32x16 r0, r1
@@ -88,10 +88,12 @@ store i32x16 [p1], r3
 )",
              R"(
 r0 = load i32x16 [p0]
-r3 = or_and i32x16 r0, r0, [p0 + 64]
+r1 = load i32x16 [p0 + 64]
+r3 = or_and i32x16 r0, r0, r1
 store i32x16 [p1], r3
 )"},
-        Case{"NegationIsPartOfEveryFmaThatUsesIt", "fold", Isa::kAvx2, R"(
+        Case{"NegationIsPartOfEveryFmaThatUsesIt", "fuse_negations", Isa::kAvx2,
+             R"(
 r0 = load f32x8 [p0]
 r1 = xor f32x8 r0, -2147483648:i32
 r2 = fma f32x8 r1, r0, 1
@@ -103,6 +105,7 @@ store f32x8 [p1 + 32], r5
 )",
              R"(
 r0 = load f32x8 [p0]
+r1 = xor f32x8 r0, -2147483648:i32
 r2 = fnmadd f32x8 r0, r0, 1
 r3 = fmsub f32x8 r2, r2, r0
 r4 = xor f32x8 r3, -2147483648:i32
@@ -110,7 +113,7 @@ r5 = fma f32x8 r4, r2, r3
 store f32x8 [p1], r4
 store f32x8 [p1 + 32], r5
 )"},
-        Case{"DeadCodeVanishes", "fold", Isa::kAvx512, R"(
+        Case{"DeadCodeVanishes", "dead_code", Isa::kAvx512, R"(
 r0 = load f32x16 [p0]
 r1 = xor f32x16 r0, -2147483648:i32
 r2 = copy f32x16 2
@@ -120,7 +123,8 @@ store f32x16 [p1], r2
 r2 = copy f32x16 2
 store f32x16 [p1], r2
 )"},
-        Case{"InsertOfAllThatLivesIsTheResultItself", "fold", Isa::kAvx512, R"(
+        Case{"InsertOfAllThatLivesIsTheResultItself", "fold_inserts",
+             Isa::kAvx512, R"(
 v0 : f32x16
 v0 = load f32x16 [p0]
 r1 = extract f32x16 first 8 v0 at 8

@@ -8,11 +8,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/jit/vcode/passes/fold.h"
-#include "ocannl/jit/vcode/passes/hoist_constants.h"
-#include "ocannl/jit/vcode/passes/interleaved.h"
-#include "ocannl/jit/vcode/passes/legalize.h"
-#include "ocannl/jit/vcode/passes/transpose.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/jit/vcode/passes/passes.h"
 #include "ocannl/jit/vcode/select/select.h"
 #include "ocannl/jit/vcode/verify.h"
 
@@ -20,12 +17,37 @@ namespace ocannl::jit {
 namespace {
 
 constexpr VcodePass kPasses[] = {
+    // Operations are the primitives of ops.def; every operand but a constant is
+    // a register, and accesses have any stride.
     {"interleave", LowerInterleaved},
     {"transpose", TransposeLoads},
-    {"fold", Fold},
+    // From here on no access is split or moved.
+    {"fuse_or_and", FuseOrAnds},
+    // From here on operations may be those of machines, such as `max`.
+    {"pair_extremes", PairExtremes},
+    {"fuse_negations", FuseNegations},
+    // What was fused may have no use left.
+    {"dead_code", EliminateDeadCode},
+    {"fold_inserts", FoldInserts},
+    // From here on operands may be memory.
+    {"fold_loads", FoldLoads},
     {"legalize", Legalize, /*is_optional=*/false},
+    // From here on each instruction has an encoding, a function of the emitter
+    // or a helper, and all constants are known.
     {"hoist_constants", HoistConstants},
+    // From here on instructions may have a mask of lanes.
 };
+
+// Error, a bug of ours: it is not valid.
+absl::Status VerifyAfter(absl::string_view what, const LoopProgram& program,
+                         const Nest& nest) {
+  const absl::Status status = Verify(nest);
+  if (status.ok()) return status;
+  return absl::InternalError(
+      absl::StrCat(what, " breaks a rule of VCode in ", program.name,
+                   ", which is a bug of ours (--skip leaves passes out): ",
+                   status.message()));
+}
 
 // The parallel loop that is all that `block` does: threads share its
 // iterations, but each would do what is around it or adjacent to it.
@@ -60,7 +82,7 @@ std::vector<Block> SplitNests(const Block& body) {
 
 absl::StatusOr<std::vector<Nest>> LowerToVcode(
     LoopProgram& program, absl::Span<const Block> blocks, Isa isa,
-    VcodeObserver observer, absl::Span<const std::string> skip) {
+    const VcodeObserver& observer, absl::Span<const std::string> skip) {
   std::vector<Nest> nests;
   nests.reserve(blocks.size());
   for (const Block& block : blocks) {
@@ -69,17 +91,19 @@ absl::StatusOr<std::vector<Nest>> LowerToVcode(
       CHECK_EQ(nest.loops[0].iterator, shared->iterator);
       nest.loops[0].is_parallel = true;
     }
-    observer("select", nest);
+    auto observe = [&](absl::string_view pass) -> absl::Status {
+      if (!observer) return absl::OkStatus();
+      OCANNL_RETURN_IF_ERROR(VerifyAfter(pass, program, nest));
+      observer(pass, nest);
+      return absl::OkStatus();
+    };
+    OCANNL_RETURN_IF_ERROR(observe("select"));
     for (const VcodePass& pass : kPasses) {
       if (pass.is_optional && absl::c_linear_search(skip, pass.name)) continue;
       pass.run(nest, isa);
-      observer(pass.name, nest);
+      OCANNL_RETURN_IF_ERROR(observe(pass.name));
     }
-    if (absl::Status status = Verify(nest); !status.ok()) {
-      return absl::InternalError(absl::StrCat(
-          "VCode of nest ", nests.size(), " of ", program.name,
-          " breaks a rule, which is a bug of ours: ", status.message()));
-    }
+    if (!observer) OCANNL_RETURN_IF_ERROR(VerifyAfter("a pass", program, nest));
     nests.push_back(std::move(nest));
   }
   return nests;

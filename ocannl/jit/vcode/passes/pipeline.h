@@ -5,10 +5,10 @@
 #ifndef OCANNL_JIT_VCODE_PASSES_PIPELINE_H_
 #define OCANNL_JIT_VCODE_PASSES_PIPELINE_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -18,9 +18,9 @@
 
 namespace ocannl::jit {
 
-// A pass computes the same values in other instructions.
+// A function of passes.h.
 struct VcodePass {
-  absl::string_view name;  // also of its stage: explain --stage=fold
+  absl::string_view name;  // also of its stage: explain --stage=fold_loads
   void (*run)(Nest& nest, Isa isa);
   bool is_optional = true;
 };
@@ -30,7 +30,7 @@ absl::Span<const VcodePass> VcodePasses();
 
 // Is called with each nest after each pass; the first is called "select".
 using VcodeObserver =
-    absl::FunctionRef<void(absl::string_view pass, const Nest& nest)>;
+    std::function<void(absl::string_view pass, const Nest& nest)>;
 
 // The statements of a program's body, each on its own, but those in which a
 // local lives together.
@@ -38,11 +38,13 @@ std::vector<Block> SplitNests(const Block& body);
 
 // The nests of `blocks`, those of a program that Verify accepts. The parallel
 // loop that is all that a nest does is marked as such. The optional passes of
-// the names in `skip` are left out. Error, a bug of ours: a nest that comes out
-// is not valid (vcode/verify.h).
+// the names in `skip` are left out. Error, a bug of ours: a nest that comes
+// out, or, with an observer, that any pass leaves, is not valid
+// (vcode/verify.h).
 absl::StatusOr<std::vector<Nest>> LowerToVcode(
     LoopProgram& program, absl::Span<const Block> blocks, Isa isa,
-    VcodeObserver observer, absl::Span<const std::string> skip = {});
+    const VcodeObserver& observer = nullptr,
+    absl::Span<const std::string> skip = {});
 
 }  // namespace ocannl::jit
 

@@ -34,8 +34,7 @@ p ():
 )";
 
 std::vector<Nest> Lowered(LoopProgram& program) {
-  return *LowerToVcode(program, SplitNests(program.body), Isa::kAvx512,
-                       [](absl::string_view, const Nest&) {});
+  return *LowerToVcode(program, SplitNests(program.body), Isa::kAvx512);
 }
 
 TEST(PipelineTest, NamesItsPasses) {
@@ -46,13 +45,15 @@ TEST(PipelineTest, NamesItsPasses) {
                              names.emplace_back(pass);
                            })
                   .ok());
-  EXPECT_THAT(names, ElementsAre("select", "interleave", "transpose", "fold",
-                                 "legalize", "hoist_constants"));
+  EXPECT_THAT(names, ElementsAre("select", "interleave", "transpose",
+                                 "fuse_or_and", "pair_extremes",
+                                 "fuse_negations", "dead_code", "fold_inserts",
+                                 "fold_loads", "legalize", "hoist_constants"));
 }
 
 TEST(PipelineTest, LeavesPassesOut) {
   LoopProgram program = MustParse(kProgram);
-  const std::vector<std::string> skip = {"transpose", "legalize",
+  const std::vector<std::string> skip = {"transpose", "fold_loads", "legalize",
                                          "hoist_constants"};
   std::vector<std::string> names;
   EXPECT_TRUE(LowerToVcode(
@@ -62,7 +63,9 @@ TEST(PipelineTest, LeavesPassesOut) {
                   },
                   skip)
                   .ok());
-  EXPECT_THAT(names, ElementsAre("select", "interleave", "fold", "legalize"));
+  EXPECT_THAT(names, ElementsAre("select", "interleave", "fuse_or_and",
+                                 "pair_extremes", "fuse_negations", "dead_code",
+                                 "fold_inserts", "legalize"));
 }
 
 struct Fault {

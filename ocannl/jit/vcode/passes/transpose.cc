@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/vcode/passes/transpose.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -10,6 +8,7 @@
 #include "absl/functional/function_ref.h"
 #include "ocannl/core/schedule/target.h"
 #include "ocannl/jit/vcode/passes/nest_editor.h"
+#include "ocannl/jit/vcode/passes/passes.h"
 
 namespace ocannl::jit {
 namespace {

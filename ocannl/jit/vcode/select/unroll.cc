@@ -124,7 +124,7 @@ bool StridesFar(const LoopProgram& program, const For& loop) {
 }
 
 // Whether the loop, of several iterations, is a reduction by minimum or maximum
-// of scalars or vectors: one test finds a NaN in two terms (fold.h).
+// of scalars or vectors: one test finds a NaN in two terms (PairExtremes).
 bool AccumulatesExtreme(const LoopProgram& program, const For& loop) {
   const Stmt* at = nullptr;
   for (const For* around = &loop; around != nullptr;

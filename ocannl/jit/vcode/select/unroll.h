@@ -3,7 +3,7 @@
 // Unroller: walks a nest as machine code runs it: `unroll` loops are unrolled,
 // `vec` loops strip-mined by the lanes of a register and unrolled, other loops
 // entered once. Without vfixupimm, a loop that is a reduction by minimum or
-// maximum is unrolled by 2 (fold.h says why).
+// maximum is unrolled by 2 (pair_extremes.cc says why).
 //
 //   unroll i1 = 0 to 1 { vec i2 = 0 to 19 { S } }      16 lanes a register
 //     ->  S at i1 = 0, i2 = 0..15;  S at i1 = 0, i2 = 16..19;  S at i1 = 1, ...

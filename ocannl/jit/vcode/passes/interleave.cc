@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/jit/vcode/passes/interleaved.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "ocannl/jit/vcode/passes/nest_editor.h"
+#include "ocannl/jit/vcode/passes/passes.h"
 
 namespace ocannl::jit {
 namespace {

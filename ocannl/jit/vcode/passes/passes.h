@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The passes over VCode, in the order of pipeline.cc. A pass computes the same
+// values in other instructions. Most are peephole optimisations within basic
+// blocks.
+#ifndef OCANNL_JIT_VCODE_PASSES_PASSES_H_
+#define OCANNL_JIT_VCODE_PASSES_PASSES_H_
+
+#include "ocannl/jit/vcode/isa.h"
+#include "ocannl/jit/vcode/vcode.h"
+
+namespace ocannl::jit {
+
+// Pairs of accesses of stride 2 that are contiguous together become contiguous
+// accesses and shuffles, which deinterleave what is loaded and interleave what
+// is stored.
+//
+//   r0 = load w+0, stride 8            r2 = load w+0      16 numbers
+//   r1 = load w+4, stride 8     ->     r3 = load w+64     16 numbers
+//                                      r0, r1 = shuffles of r2, r3
+void LowerInterleaved(Nest& nest, Isa isa);
+
+// Strided loads of adjacent columns become contiguous loads of rows, transposed
+// in registers by log2(lanes) stages of shuffles.
+//
+//   vec i1 = 0 to 15 { ... x[i1, 0] ... }  ...  vec i1 { ... x[i1, 15] ... }
+//     ->  16 loads of a row of x and 64 shuffles instead of 256 loads
+void TransposeLoads(Nest& nest, Isa isa);
+
+// With ternary logic, an `and` that only an `or` uses becomes part of it.
+//
+//   r0 = and r2, r3;  r1 = or r4, r0   ->   r1 = or_and r4, r2, r3
+void FuseOrAnds(Nest& nest, Isa isa);
+
+// Without vfixupimm, of two links of a reduction by minimum or maximum only the
+// second tests for NaN, the terms of both at once.
+//
+//   r0 = load x+0;  v = maximum v, r0;  v = maximum v, r1
+//     ->  r0 = load x+0;  v = max r0, v;
+//         r2 = unordered r1, x+0;  r3 = max r1, v;  v = or r3, r2
+void PairExtremes(Nest& nest, Isa isa);
+
+// A negation of which every use is an operand of an fma, and the only negated
+// one of it, becomes part of them.
+//
+//   r0 = xor r2, -0.0;  r1 = fma r0, r3, r4   ->   r1 = fnmadd r2, r3, r4
+void FuseNegations(Nest& nest, Isa isa);
+
+// Dead code elimination: drops pure instructions whose result nothing uses.
+void EliminateDeadCode(Nest& nest, Isa isa);
+
+// An insert into a register whose other lanes are dead becomes a copy, or its
+// value is computed there: as in a reduction that halves a vector again and
+// again. The live lanes are those of a backward data-flow analysis.
+//
+//   r0 = add v, r2;  v[0..8) = r0   ->   v = add v, r2
+void FoldInserts(Nest& nest, Isa isa);
+
+// A load that has one use becomes a memory operand.
+//
+//   r0 = load x+0;  r1 = add r2, r0   ->   r1 = add r2, x+0
+void FoldLoads(Nest& nest, Isa isa);
+
+// Operations that the set lacks become some that it has (operation
+// legalization, by expansion). What neither an encoding nor an expansion does
+// is left to a runtime helper. Intermediate values are registers like all
+// others, so that constants are hoisted and registers allocated for all alike.
+//
+//   r2 = less u64x4 r0, r1       in AVX2
+//     ->  r3 = xor u64x4 r1, 2^63;  r4 = xor u64x4 r0, 2^63
+//         r5 = greater i64x4 of u64 r3, r4;  r6 = extract i64x4 r5 at 2
+//         r2 = shuffle boolx4 r5, r6 select32 136
+void Legalize(Nest& nest, Isa isa);
+
+// To hoist a constant (loop-invariant code motion), which a loop has as an
+// operand or copies, is to load it before. The outermost loop in which the
+// register pressure leaves some free counts, and the most frequent constants
+// come first; masks of lanes, as of tails, are made before all.
+//
+//   loop { r1 = fma r0, r0, 3 }  ->  r2 = copy 3; loop { r1 = fma r0, r0, r2 }
+void HoistConstants(Nest& nest, Isa isa);
+
+}  // namespace ocannl::jit
+
+#endif  // OCANNL_JIT_VCODE_PASSES_PASSES_H_
