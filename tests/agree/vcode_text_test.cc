@@ -47,25 +47,35 @@ Nest Normalized(const Nest& nest) {
   for (size_t reg = 0; reg < nest.registers.size(); ++reg) {
     if (nest.registers[reg].is_mutable) keep(reg);
   }
-  for (Inst inst : nest.insts) {
-    if (inst.opcode == Opcode::kNop) continue;
-    if (inst.opcode != Opcode::kApply) inst.op = Op::kAdd;
-    if (inst.opcode == Opcode::kSourceLoc) {
-      SourceLine line = nest.source_lines[inst.line];
-      line.stmt = nullptr;
-      inst.line = NumberOf(line, result.source_lines);
+  auto normalize = [&](const std::vector<Inst>& insts) {
+    std::vector<Inst> normalized;
+    int32_t lookups = 0;
+    for (Inst inst : insts) {
+      if (inst.opcode == Opcode::kNop) continue;
+      if (inst.opcode != Opcode::kApply) inst.op = Op::kAdd;
+      if (inst.opcode == Opcode::kSourceLoc) {
+        SourceLine line = nest.source_lines[inst.line];
+        line.stmt = nullptr;
+        inst.line = NumberOf(line, result.source_lines);
+      }
+      if (Info(inst.opcode).field == OpcodeInfo::Field::kLookup) {
+        result.lookups.resize(
+            std::max(result.lookups.size(), size_t(lookups) + 1));
+        result.lookups[lookups] = nest.lookups[inst.lookup];
+        inst.lookup = lookups++;
+      }
+      if (inst.dst.is_valid()) keep(inst.dst.index);
+      for (Value& arg : inst.args) {
+        if (arg.kind != Value::kConst) continue;
+        arg.index = NumberOf(nest.constants[arg.index], result.constants);
+      }
+      normalized.push_back(inst);
     }
-    if (Info(inst.opcode).field == OpcodeInfo::Field::kLookup) {
-      result.lookups.push_back(nest.lookups[inst.lookup]);
-      inst.lookup = static_cast<int32_t>(result.lookups.size()) - 1;
-    }
-    if (inst.dst.is_valid()) keep(inst.dst.index);
-    for (Value& arg : inst.args) {
-      if (arg.kind != Value::kConst) continue;
-      arg.index = NumberOf(nest.constants[arg.index], result.constants);
-    }
-    result.insts.push_back(inst);
-  }
+    return normalized;
+  };
+  result.insts = normalize(nest.insts);
+  result.aligned = nest.aligned;
+  result.otherwise = normalize(nest.otherwise);
   return result;
 }
 

@@ -149,14 +149,18 @@ void Emitter::EmitStore(const Inst& inst) {
   StoreWords(inst, At(inst.memory), In(inst, 0));
 }
 
+void Emitter::EmitStream(const Inst& inst) {
+  const Vec value = In(inst, 0);
+  Emit(Ids::kIdVmovntps, At(inst.memory), value);
+}
+
 void Emitter::StoreWords(const Inst& inst, const Mem& to, const Vec& value) {
   const bool wide = IsWide(inst.dtype);
   const InstId store = wide ? Ids::kIdVmovupd : Ids::kIdVmovups;
   if (inst.lanes == 1) {
     Emit(wide ? Ids::kIdVmovsd : Ids::kIdVmovss, to, value);
   } else if (inst.active_lanes == inst.lanes) {
-    const bool streams = non_temporal_ && !has_row_address_;
-    Emit(streams ? Ids::kIdVmovntps : store, to, value);
+    Emit(store, to, value);
   } else if (HasEvex()) {
     assembler_.k(LaneMask(inst)).emit(store, to, value);
   } else {

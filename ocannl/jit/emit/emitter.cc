@@ -5,12 +5,10 @@
 #include <array>
 #include <limits>
 #include <numeric>
-#include <optional>
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/jit/emit/helpers.h"
-#include "ocannl/jit/vcode/non_temporal.h"
 
 namespace ocannl::jit {
 namespace {
@@ -150,33 +148,27 @@ void Emitter::EmitNest() {
         << ocannl::Name(reg.dtype);
   }
   AssignPointerRegisters();
-  const std::optional<BufferId> target = NonTemporalTarget(program_, *nest_);
-  if (!target) return EmitBody();
-  // Non-temporal stores need buffers that begin at a cache line, and are weakly
-  // ordered: only a fence makes other threads see them before later stores.
+  if (!nest_->aligned.valid()) return EmitBody(nest_->insts);
   x86::Assembler& a = assembler_;
-  asmjit::Label cached = a.newLabel();
+  asmjit::Label unaligned = a.newLabel();
   asmjit::Label end = a.newLabel();
-  a.mov(x86::rax, x86::qword_ptr(x86::rdi, 8 * target->index));
+  a.mov(x86::rax, x86::qword_ptr(x86::rdi, 8 * nest_->aligned.index));
   a.test(x86::al, 63);
-  a.jnz(cached);
-  non_temporal_ = true;
-  EmitBody();
-  non_temporal_ = false;
-  a.sfence();
+  a.jnz(unaligned);
+  EmitBody(nest_->insts);
   a.jmp(end);
-  a.bind(cached);
-  EmitBody();
+  a.bind(unaligned);
+  EmitBody(nest_->otherwise);
   a.bind(end);
 }
 
-void Emitter::EmitBody() {
+void Emitter::EmitBody(const std::vector<Inst>& insts) {
   loop_heads_.assign(nest_->loops.size(), asmjit::Label());
   if (HasListing()) CommentPointers();
   if (rows_ != nullptr) RecordFirstLine();
   InitPointers();
   first_temp_ = static_cast<int>(nest_->registers.size());
-  for (const Inst& inst : nest_->insts) {
+  for (const Inst& inst : insts) {
     temps_ = TempsOf(*nest_, inst, isa_);
     EmitInst(inst);
     first_temp_ += temps_.vectors + temps_.masks;
@@ -326,6 +318,7 @@ void Emitter::EmitInst(const Inst& inst) {
 
 void Emitter::EmitSourceLoc(const Inst&) {}  // for listings and debuggers
 void Emitter::EmitNop(const Inst&) {}
+void Emitter::EmitFence(const Inst&) { assembler_.sfence(); }
 
 void Emitter::EmitPool() {
   if (uses_stub_) {

@@ -77,7 +77,7 @@ class Emitter {
   void LayOutFrame(const std::vector<const Nest*>& nests);
   void AssignPointerRegisters();
   void EmitNest();
-  void EmitBody();
+  void EmitBody(const std::vector<Inst>& insts);
   void InitPointers();
   void InitPointer(const Pointer& pointer, const Gp& reg);
   void AddScaled(const Gp& reg, int32_t slot, int32_t element, int64_t factor);
@@ -206,7 +206,6 @@ class Emitter {
   std::vector<PointerLocation> pointer_locations_;
   std::vector<PointerLocation> counter_locations_;
   std::vector<asmjit::Label> loop_heads_;
-  bool non_temporal_ = false;     // stores are
   bool has_row_address_ = false;  // rdx is the pointer of inst.memory
   int64_t source_loc_ = -1;       // the last one met
   int64_t commented_ = -1;        // the last one that the listing shows

@@ -132,6 +132,7 @@ struct Pointer {
   static constexpr BufferId kNumber = {};
   BufferId base;
   Affine value;      // in bytes; in ones for kNumber
+  int64_t size;      // of the buffer, in bytes
   double frequency;  // uses in a run
 
   friend bool operator==(const Pointer&, const Pointer&) = default;
@@ -174,6 +175,11 @@ struct SourceLine {
 
 struct Nest {
   std::vector<Inst> insts;
+  // Loop versioning: where the buffer `aligned`, if any, does not begin at a
+  // cache line, `otherwise` runs in the place of `insts`, with the same
+  // registers and loops (StreamStores).
+  BufferId aligned = {};
+  std::vector<Inst> otherwise = {};
   std::vector<Register> registers;
   std::vector<Pointer> pointers;
   std::vector<Loop> loops;

@@ -21,14 +21,15 @@ using Fault = const char*;  // null: none
 
 class Verifier {
  public:
-  explicit Verifier(const Nest& nest)
+  Verifier(const Nest& nest, const std::vector<Inst>& insts)
       : nest_(nest),
+        insts_(insts),
         is_defined_(nest.registers.size(), 0),
         begun_(nest.loops.size(), 0) {}
 
   absl::Status Run() {
-    for (size_t at = 0; at < nest_.insts.size(); ++at) {
-      if (Fault fault = FaultOf(nest_.insts[at])) {
+    for (size_t at = 0; at < insts_.size(); ++at) {
+      if (Fault fault = FaultOf(insts_[at])) {
         return absl::InternalError(
             absl::StrCat("instruction ", at, " of the nest: ", fault));
       }
@@ -147,6 +148,7 @@ class Verifier {
   }
 
   const Nest& nest_;
+  const std::vector<Inst>& insts_;
   std::vector<char> is_defined_;
   std::vector<char> begun_;
   std::vector<int64_t> open_;  // loops, the innermost last
@@ -154,6 +156,12 @@ class Verifier {
 
 }  // namespace
 
-absl::Status Verify(const Nest& nest) { return Verifier(nest).Run(); }
+absl::Status Verify(const Nest& nest) {
+  absl::Status status = Verifier(nest, nest.insts).Run();
+  if (nest.aligned.valid()) {
+    status.Update(Verifier(nest, nest.otherwise).Run());
+  }
+  return status;
+}
 
 }  // namespace ocannl::jit

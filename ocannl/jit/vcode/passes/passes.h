@@ -80,6 +80,15 @@ void Legalize(Nest& nest, Isa isa);
 //   loop { r1 = fma r0, r0, 3 }  ->  r2 = copy 3; loop { r1 = fma r0, r0, r2 }
 void HoistConstants(Nest& nest, Isa isa);
 
+// Stores of whole vectors to a result that exceeds the caches become
+// non-temporal: they do not read the lines that they overwrite, nor evict
+// others. Such stores need aligned addresses, so the nest gets a second
+// version, for a buffer that does not begin at a cache line.
+//
+//   store z+0, r0   ->   if z is aligned { stream z+0, r0; fence }
+//                        else            { store z+0, r0 }
+void StreamStores(Nest& nest, Isa isa);
+
 }  // namespace ocannl::jit
 
 #endif  // OCANNL_JIT_VCODE_PASSES_PASSES_H_

@@ -35,7 +35,9 @@ constexpr VcodePass kPasses[] = {
     // From here on each instruction has an encoding, a function of the emitter
     // or a helper, and all constants are known.
     {"hoist_constants", HoistConstants},
-    // From here on instructions may have a mask of lanes.
+    // From here on instructions may have a mask of lanes, and none is added,
+    // dropped or moved, so that two versions have the same registers.
+    {"stream_stores", StreamStores},
 };
 
 // Error, a bug of ours: it is not valid.

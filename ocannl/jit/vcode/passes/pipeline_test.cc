@@ -45,10 +45,11 @@ TEST(PipelineTest, NamesItsPasses) {
                              names.emplace_back(pass);
                            })
                   .ok());
-  EXPECT_THAT(names, ElementsAre("select", "interleave", "transpose",
-                                 "fuse_or_and", "pair_extremes",
-                                 "fuse_negations", "dead_code", "fold_inserts",
-                                 "fold_loads", "legalize", "hoist_constants"));
+  EXPECT_THAT(names,
+              ElementsAre("select", "interleave", "transpose", "fuse_or_and",
+                          "pair_extremes", "fuse_negations", "dead_code",
+                          "fold_inserts", "fold_loads", "legalize",
+                          "hoist_constants", "stream_stores"));
 }
 
 TEST(PipelineTest, LeavesPassesOut) {
@@ -65,7 +66,7 @@ TEST(PipelineTest, LeavesPassesOut) {
                   .ok());
   EXPECT_THAT(names, ElementsAre("select", "interleave", "fuse_or_and",
                                  "pair_extremes", "fuse_negations", "dead_code",
-                                 "fold_inserts", "legalize"));
+                                 "fold_inserts", "legalize", "stream_stores"));
 }
 
 struct Fault {

@@ -48,11 +48,18 @@ bool NestBuilder::IsMutable(Value value) const {
   return value.kind == Value::kReg && nest_.registers[value.index].is_mutable;
 }
 
+int64_t NestBuilder::ByteSize(BufferId id) const {
+  const Buffer& buffer = program_.buffers[id];
+  return NumElements(buffer.dims) * static_cast<int64_t>(SizeOf(buffer.dtype));
+}
+
 int32_t NestBuilder::PointerOf(BufferId base, const Affine& offset) {
   auto [it, inserted] = pointers_.try_emplace(
       {base, offset}, static_cast<int32_t>(nest_.pointers.size()));
   if (inserted) {
-    nest_.pointers.push_back({.base = base, .value = offset, .frequency = 0});
+    const int64_t size = base == Pointer::kNumber ? 0 : ByteSize(base);
+    nest_.pointers.push_back(
+        {.base = base, .value = offset, .size = size, .frequency = 0});
   }
   nest_.pointers[it->second].frequency += frequency_;
   for (OpenLoop& open : open_) {
@@ -251,8 +258,7 @@ void NestBuilder::Zero(BufferId id) {
   const Buffer& buffer = program_.buffers[id];
   Inst inst = NewInst(Opcode::kMemset, buffer.dtype);
   inst.memory = MemoryAt(id, 0);
-  inst.bytes =
-      NumElements(buffer.dims) * static_cast<int64_t>(SizeOf(buffer.dtype));
+  inst.bytes = ByteSize(id);
   Append(inst);
   value_table_.KillBuffer(id);
 }

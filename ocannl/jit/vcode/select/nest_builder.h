@@ -78,6 +78,8 @@ class NestBuilder {
     absl::flat_hash_set<int32_t> pointers = {};  // that depend on it
   };
 
+  int64_t ByteSize(BufferId buffer) const;
+
   int32_t PointerOf(BufferId base, const Affine& offset);
 
   // `offset` is in bytes from the buffer `base`, in ones for

@@ -47,6 +47,7 @@ class Parser {
       return absl::InvalidArgumentError(
           absl::StrCat("line ", number, " of a nest: ", status.message()));
     }
+    if (nest_.aligned.valid()) nest_.insts.swap(nest_.otherwise);
     OCANNL_RETURN_IF_ERROR(Verify(nest_));
     return std::move(nest_);
   }
@@ -68,6 +69,8 @@ class Parser {
   absl::Status TakeBehind(absl::string_view first) {
     if (first == "loop" || first == "par") return TakeLoop(first == "par");
     if (first == "end") return TakeEndLoop();
+    if (first == "if") return TakeAligned();
+    if (first == "else") return StartOtherwise();
     if (NumberOf(first, "p")) return TakePointer();
     return lexer_.Accept(":") ? TakeMutable(first) : TakeInst(first);
   }
@@ -96,19 +99,41 @@ class Parser {
     return Iterator(IteratorId{number});
   }
 
+  absl::StatusOr<BufferId> TakeBuffer() {
+    const absl::string_view name = lexer_.peek().text;
+    for (BufferId id : program_.buffers.ids()) {
+      if (program_.buffers[id].name != name) continue;
+      lexer_.Next();
+      return id;
+    }
+    return lexer_.ExpectedError("a buffer of the program");
+  }
+
+  // " &z is aligned"
+  absl::Status TakeAligned() {
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect("&"));
+    OCANNL_ASSIGN_OR_RETURN(nest_.aligned, TakeBuffer());
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect("is"));
+    return lexer_.Expect("aligned");
+  }
+
+  // The other version has the same loops and lookups.
+  absl::Status StartOtherwise() {
+    if (!nest_.aligned.valid()) return lexer_.Error("`else` without `if`");
+    nest_.otherwise.swap(nest_.insts);
+    loops_ = lookups_ = 0;
+    return absl::OkStatus();
+  }
+
   // "&x + 64*i1, uses 640", behind "p0 ="
   absl::Status TakePointer() {
     Pointer pointer{};
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("="));
     if (lexer_.Accept("&")) {
-      const absl::string_view name = lexer_.peek().text;
-      const auto named = absl::c_find_if(
-          program_.buffers, [&](const Buffer& b) { return b.name == name; });
-      if (named == program_.buffers.end()) {
-        return lexer_.ExpectedError("a buffer of the program");
-      }
-      lexer_.Next();
-      pointer.base = {static_cast<int32_t>(named - program_.buffers.begin())};
+      OCANNL_ASSIGN_OR_RETURN(pointer.base, TakeBuffer());
+      const Buffer& buffer = program_.buffers[pointer.base];
+      pointer.size =
+          NumElements(buffer.dims) * static_cast<int64_t>(SizeOf(buffer.dtype));
     }
     if (pointer.base == Pointer::kNumber || lexer_.Accept("+")) {
       OCANNL_ASSIGN_OR_RETURN(pointer.value,
@@ -132,10 +157,15 @@ class Parser {
     return lexer_.TakeType(reg.dtype, reg.lanes);
   }
 
-  Register& RegisterAt(int32_t number) {
+  template <class T>
+  static T& EntryAt(int32_t number, std::vector<T>& all) {
     const auto size = static_cast<size_t>(number) + 1;
-    if (nest_.registers.size() < size) nest_.registers.resize(size);
-    return nest_.registers[number];
+    if (all.size() < size) all.resize(size);
+    return all[number];
+  }
+
+  Register& RegisterAt(int32_t number) {
+    return EntryAt(number, nest_.registers);
   }
 
   // " i1 = 0 to 9"
@@ -147,13 +177,13 @@ class Parser {
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("to"));
     OCANNL_ASSIGN_OR_RETURN(int64_t last, lexer_.TakeSigned());
     frequency_ *= static_cast<double>(last + 1);
-    open_.push_back(static_cast<int32_t>(nest_.loops.size()));
-    nest_.insts.push_back({.opcode = Opcode::kLoop, .loop = open_.back()});
-    nest_.loops.push_back({.iterator = IteratorId{iterator},
-                           .extent = last + 1,
-                           .is_parallel = is_parallel,
-                           .frequency = frequency_,
-                           .increments = {}});
+    open_.push_back(loops_);
+    nest_.insts.push_back({.opcode = Opcode::kLoop, .loop = loops_});
+    EntryAt(loops_++, nest_.loops) = {.iterator = IteratorId{iterator},
+                                      .extent = last + 1,
+                                      .is_parallel = is_parallel,
+                                      .frequency = frequency_,
+                                      .increments = {}};
     return absl::OkStatus();
   }
 
@@ -181,6 +211,10 @@ class Parser {
   // "r2 = add f32x16 first 12 r0, [p1]"; `first` is taken already.
   absl::Status TakeInst(absl::string_view first) {
     Inst inst{.opcode = Opcode::kApply};
+    if (first == Info(Opcode::kFence).text) {
+      nest_.insts.push_back({.opcode = Opcode::kFence});
+      return absl::OkStatus();
+    }
     absl::string_view name = first;
     const std::optional<int32_t> dst = NumberOf(first, "rv");
     if (dst) {
@@ -275,8 +309,8 @@ class Parser {
         OCANNL_RETURN_IF_ERROR(lexer_.Expect("bytes"));
         return TakeNumber(inst.bytes);
       case OpcodeInfo::Field::kLookup:
-        inst.lookup = static_cast<int32_t>(nest_.lookups.size());
-        return TakeLookup(nest_.lookups.emplace_back());
+        inst.lookup = lookups_++;
+        return TakeLookup(EntryAt(inst.lookup, nest_.lookups));
       case OpcodeInfo::Field::kNone:
       case OpcodeInfo::Field::kLoop:
       case OpcodeInfo::Field::kLine:
@@ -306,6 +340,8 @@ class Parser {
   NestLexer lexer_{""};
   Nest nest_;
   std::vector<int32_t> open_;  // loops, the innermost last
+  int32_t loops_ = 0;          // of this version
+  int32_t lookups_ = 0;
   double frequency_ = 1;
 };
 

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -26,16 +27,27 @@ class Printer {
       const Register& reg = nest_.registers[k];
       if (reg.is_mutable) Line("v", k, " : ", TypeText(reg.dtype, reg.lanes));
     }
-    for (const Inst& inst : nest_.insts) {
+    if (!nest_.aligned.valid()) {
+      PrintInsts(nest_.insts);
+      return std::move(text_);
+    }
+    Line("if &", program_.buffers[nest_.aligned].name, " is aligned");
+    PrintInsts(nest_.insts);
+    Line("else");
+    PrintInsts(nest_.otherwise);
+    return std::move(text_);
+  }
+
+ private:
+  void PrintInsts(const std::vector<Inst>& insts) {
+    for (const Inst& inst : insts) {
       if (inst.opcode == Opcode::kNop) continue;
       if (inst.opcode == Opcode::kEndLoop) --depth_;
       Line(InstText(inst));
       if (inst.opcode == Opcode::kLoop) ++depth_;
     }
-    return std::move(text_);
   }
 
- private:
   template <class... Parts>
   void Line(const Parts&... parts) {
     absl::StrAppend(&text_, std::string(2 * depth_, ' '), parts..., "\n");
@@ -131,6 +143,7 @@ class Printer {
     if (inst.opcode == Opcode::kSourceLoc) {
       return absl::StrCat("; ", nest_.source_lines[inst.line].text);
     }
+    if (inst.opcode == Opcode::kFence) return NameOf(inst);
     if (inst.opcode == Opcode::kLoop) return LoopText(inst);
     if (inst.opcode == Opcode::kEndLoop) return EndLoopText(inst);
     std::string text;

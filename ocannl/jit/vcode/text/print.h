@@ -14,7 +14,8 @@
 // on top. [p0 + 4] is memory, contiguous unless a stride in bytes is said.
 // `f32x16 of i32 first 12` has 16 lanes, of which memory has 12, of an i32;
 // `mask r5` says which.
-// parse.h reads it.
+// Of two versions (StreamStores), the first is behind `if &z is aligned`, the
+// other behind `else`. parse.h reads it.
 #ifndef OCANNL_JIT_VCODE_TEXT_PRINT_H_
 #define OCANNL_JIT_VCODE_TEXT_PRINT_H_
 
