@@ -10,6 +10,9 @@
 //   p ():                            what the runs print, exactly, and then
 //     ...                            each %t/NAME.log that they wrote
 //
+// `# RUN: vcode_pass fold_loads avx2` runs one pass over VCode: the input is a
+// program, which names the buffers, a line `nest` and the nest.
+//
 // A golden whose name starts with fail_ expects an error, any other none. All
 // code that a golden compiles is also printed and parsed again, and so is its
 // program, which is run after each number of passes, scheduled for each target
@@ -46,6 +49,7 @@
 #include "ocannl/jit/vcode/isa.h"
 #include "tests/agree/all_tiers.h"
 #include "tests/support/run_program.h"
+#include "tests/support/run_vcode_pass.h"
 
 namespace ocannl {
 namespace {
@@ -60,6 +64,7 @@ struct Golden {
   std::string expected;
 
   bool fails() const { return absl::StrContains(name, "/fail_"); }
+  bool is_vcode() const { return absl::StartsWith(name, "vcode_pass/"); }
   bool is_code() const {
     return absl::StrContains(absl::StrJoin(runs, "\n"), "%c");
   }
@@ -117,6 +122,17 @@ void ShowLogs(const std::string& directory, std::ostream& out) {
   }
 }
 
+// What `vcode_pass PASS ISA` prints; returns an exit status as RunTool.
+int RunPass(const std::vector<std::string>& args, const std::string& input,
+            std::ostream& out) {
+  if (args.size() != 3) return out << "error: vcode_pass PASS ISA\n", 1;
+  const absl::StatusOr<std::string> text =
+      RunVcodePass(args[1], args[2], input);
+  if (!text.ok()) return out << "error: " << text.status().message() << "\n", 1;
+  out << *text;
+  return 0;
+}
+
 // What the runs print, errors included, and whether one failed.
 std::pair<std::string, bool> Output(const Golden& golden) {
   const std::string base = (fs::path(testing::TempDir()) /
@@ -132,7 +148,9 @@ std::pair<std::string, bool> Output(const Golden& golden) {
   for (const std::string& run : golden.runs) {
     std::vector<std::string> args = Words(absl::StrReplaceAll(
         run, {{"%s", file}, {"%c", file}, {"%t", directory}}));
-    failed = RunTool(args, out, out) != 0 || failed;
+    const int status = golden.is_vcode() ? RunPass(args, golden.input, out)
+                                         : RunTool(args, out, out);
+    failed = status != 0 || failed;
   }
   ShowLogs(directory, out);
   const char* name = golden.is_code() ? "%c" : "%s";
@@ -235,7 +253,7 @@ class GoldenTest : public testing::Test {
         << "If the new text is right: bazel run //tests:golden -- --update";
     EXPECT_EQ(failed, golden_.fails())
         << "the name of a golden starts with fail_ if and only if it fails";
-    if (golden_.fails()) return;
+    if (golden_.fails() || golden_.is_vcode()) return;
     if (!golden_.input.empty()) {
       return CheckProgram(golden_.is_code() ? Print(CheckCode(golden_.input))
                                             : golden_.input);
