@@ -93,20 +93,14 @@ class Verifier {
 
   Fault FaultOfField(const Inst& inst) {
     using Field = OpcodeInfo::Field;
-    switch (Info(inst.opcode).field) {
-      case Field::kLookup:
-        return Has(nest_.lookups, inst.lookup) ? nullptr : "no such lookup";
-      case Field::kLine:
-        return Has(nest_.source_lines, inst.line) ? nullptr : "no such line";
-      case Field::kLoop:
-        return FaultOfLoop(inst);
-      case Field::kNone:
-      case Field::kLane:
-      case Field::kSelector:
-      case Field::kBytes:
-        return nullptr;
+    const Field field = Info(inst.opcode).field;
+    if (field == Field::kLookup && !Has(nest_.lookups, inst.lookup)) {
+      return "no such lookup";
     }
-    return nullptr;
+    if (field == Field::kLine && !Has(nest_.source_lines, inst.line)) {
+      return "no such line";
+    }
+    return field == Field::kLoop ? FaultOfLoop(inst) : nullptr;
   }
 
   Fault FaultOfLoop(const Inst& inst) {

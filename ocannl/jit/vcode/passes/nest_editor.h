@@ -19,7 +19,6 @@ class NestEditor {
  public:
   explicit NestEditor(Nest& nest) : nest_(nest) {}
 
-  std::vector<Inst>& insts() { return nest_.insts; }
   const std::vector<Inst>& insts() const { return nest_.insts; }
   // The buffer into which `pointer` points.
   BufferId BaseOf(int32_t pointer) const {

@@ -34,6 +34,13 @@ bool SetOperation(absl::string_view name, Inst& inst) {
   });
 }
 
+template <class T>
+T& EntryAt(int32_t number, std::vector<T>& all) {
+  const auto size = static_cast<size_t>(number) + 1;
+  if (all.size() < size) all.resize(size);
+  return all[number];
+}
+
 class Parser {
  public:
   explicit Parser(const LoopProgram& program) : program_(program) {}
@@ -70,6 +77,10 @@ class Parser {
     if (first == "loop" || first == "par") return TakeLoop(first == "par");
     if (first == "end") return TakeEndLoop();
     if (first == "if") return TakeAligned();
+    if (first == "fence") {
+      nest_.insts.push_back({.opcode = Opcode::kFence});
+      return absl::OkStatus();
+    }
     if (first == "else") return StartOtherwise();
     if (NumberOf(first, "p")) return TakePointer();
     return lexer_.Accept(":") ? TakeMutable(first) : TakeInst(first);
@@ -152,20 +163,9 @@ class Parser {
   absl::Status TakeMutable(absl::string_view name) {
     const std::optional<int32_t> number = NumberOf(name, "v");
     if (!number) return lexer_.Error("only a register v is declared");
-    Register& reg = RegisterAt(*number);
+    Register& reg = EntryAt(*number, nest_.registers);
     reg.is_mutable = true;
     return lexer_.TakeType(reg.dtype, reg.lanes);
-  }
-
-  template <class T>
-  static T& EntryAt(int32_t number, std::vector<T>& all) {
-    const auto size = static_cast<size_t>(number) + 1;
-    if (all.size() < size) all.resize(size);
-    return all[number];
-  }
-
-  Register& RegisterAt(int32_t number) {
-    return EntryAt(number, nest_.registers);
   }
 
   // " i1 = 0 to 9"
@@ -211,10 +211,6 @@ class Parser {
   // "r2 = add f32x16 first 12 r0, [p1]"; `first` is taken already.
   absl::Status TakeInst(absl::string_view first) {
     Inst inst{.opcode = Opcode::kApply};
-    if (first == Info(Opcode::kFence).text) {
-      nest_.insts.push_back({.opcode = Opcode::kFence});
-      return absl::OkStatus();
-    }
     absl::string_view name = first;
     const std::optional<int32_t> dst = NumberOf(first, "rv");
     if (dst) {
@@ -225,7 +221,7 @@ class Parser {
     OCANNL_RETURN_IF_ERROR(TakeOperation(name, inst));
     nest_.insts.push_back(inst);
     if (!dst) return absl::OkStatus();
-    Register& reg = RegisterAt(*dst);
+    Register& reg = EntryAt(*dst, nest_.registers);
     if (first[0] == 'r') reg = {inst.dtype, inst.lanes, /*is_mutable=*/false};
     return absl::OkStatus();
   }
@@ -311,12 +307,9 @@ class Parser {
       case OpcodeInfo::Field::kLookup:
         inst.lookup = lookups_++;
         return TakeLookup(EntryAt(inst.lookup, nest_.lookups));
-      case OpcodeInfo::Field::kNone:
-      case OpcodeInfo::Field::kLoop:
-      case OpcodeInfo::Field::kLine:
+      default:
         return absl::OkStatus();
     }
-    return absl::OkStatus();
   }
 
   template <class T>

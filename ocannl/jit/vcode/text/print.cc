@@ -113,12 +113,9 @@ class Printer {
         return absl::StrCat(" rows ", rows.size, " by ", rows.stride,
                             rows.is_uniform ? " uniform" : "");
       }
-      case OpcodeInfo::Field::kNone:
-      case OpcodeInfo::Field::kLoop:
-      case OpcodeInfo::Field::kLine:
+      default:
         return "";
     }
-    return "";
   }
 
   std::string LoopText(const Inst& inst) const {
