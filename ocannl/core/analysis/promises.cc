@@ -30,8 +30,7 @@ absl::Status CheckKind(const LoopProgram& program, const For& loop,
                    absl::StrCat(name, " cannot run as lanes"));
 }
 
-absl::Status VerifyPromises(const LoopProgram& program, FaultPlace* place) {
-  OCANNL_RETURN_IF_ERROR(Verify(program, place));
+absl::Status CheckKinds(const LoopProgram& program, FaultPlace* place) {
   absl::Status status;
   size_t visited = 0;
   WalkStmts(program.body, [&](const Stmt& stmt) {
@@ -45,6 +44,11 @@ absl::Status VerifyPromises(const LoopProgram& program, FaultPlace* place) {
   if (status.ok()) return status;
   return absl::InvalidArgumentError(
       absl::StrCat(status.message(), "; make it a for loop"));
+}
+
+absl::Status VerifyPromises(const LoopProgram& program, FaultPlace* place) {
+  OCANNL_RETURN_IF_ERROR(Verify(program, place));
+  return CheckKinds(program, place);
 }
 
 }  // namespace ocannl

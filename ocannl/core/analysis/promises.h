@@ -22,8 +22,11 @@ namespace ocannl {
 absl::Status CheckKind(const LoopProgram& program, const For& loop,
                        LoopKind kind);
 
-// What Verify says; then InvalidArgument names the first loop that breaks its
-// promise, and how.
+// InvalidArgument names the first loop that breaks its promise, and how.
+absl::Status CheckKinds(const LoopProgram& program,
+                        FaultPlace* place = nullptr);
+
+// What Verify says, and then CheckKinds.
 absl::Status VerifyPromises(const LoopProgram& program,
                             FaultPlace* place = nullptr);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/loop/verify.h"
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -120,19 +119,18 @@ absl::Status CheckInThread(const Loops& loops) {
 
 class Verifier {
  public:
-  Verifier(const LoopProgram& program, FaultPlace* place)
-      : program_(program), place_(place), written_(program) {}
+  Verifier(const LoopProgram& program, const IdVector<BufferId, Role>& roles,
+           FaultPlace* place)
+      : program_(program), roles_(roles), place_(place), written_(program) {}
 
-  absl::Status Run() {
+  absl::Status Run(const Block& body) {
     OCANNL_RETURN_IF_ERROR(CheckDeclarations(program_));
     nest_of_.resize(program_.buffers.size(), nullptr);
     known_locals_.resize(program_.locals.size());
     live_locals_.resize(program_.locals.size());
-    OCANNL_RETURN_IF_ERROR(Visit(program_.body));
+    OCANNL_RETURN_IF_ERROR(Visit(body));
     for (BufferId k : program_.buffers.ids()) {
-      if (program_.buffers[k].role != Role::kOut || written_.CoversAll(k)) {
-        continue;
-      }
+      if (roles_[k] != Role::kOut || written_.CoversAll(k)) continue;
       if (place_ != nullptr) place_->buffer = k;
       return Illegal("out buffer `", program_.buffers[k].name,
                      "` is not written everywhere; start with zero_out ",
@@ -155,10 +153,7 @@ class Verifier {
               [&](const Set& s) { return VisitSet(s); },
               [&](const Scatter& s) {
                 const Lookup& target = program_.TargetOf(s);
-                const BufferId buffer = target.cell.buffer;
-                OCANNL_RETURN_IF_ERROR(
-                    Value(s.value, program_.buffers[buffer].dtype));
-                OCANNL_RETURN_IF_ERROR(Writable(buffer));
+                OCANNL_RETURN_IF_ERROR(Stores(s.value, target.cell.buffer));
                 // Other cells stay, so what they hold must be known.
                 return Looks(target, "written to by index");
               },
@@ -224,17 +219,20 @@ class Verifier {
   }
 
   absl::Status VisitSet(const Set& s) {
-    OCANNL_RETURN_IF_ERROR(
-        Value(s.value, program_.buffers[s.target.buffer].dtype));
-    OCANNL_RETURN_IF_ERROR(Writable(s.target.buffer));
+    OCANNL_RETURN_IF_ERROR(Stores(s.value, s.target.buffer));
     OCANNL_RETURN_IF_ERROR(InBounds(s.target));
     written_.Write(s.target);
     return absl::OkStatus();
   }
 
+  absl::Status Stores(ExprId value, BufferId buffer) {
+    OCANNL_RETURN_IF_ERROR(Value(value, program_.buffers[buffer].dtype));
+    return Writable(buffer);
+  }
+
   absl::Status Writable(BufferId buffer) {
     OCANNL_RETURN_IF_ERROR(OfThisNest(buffer));
-    const Role role = program_.buffers[buffer].role;
+    const Role role = roles_[buffer];
     if (!IsReadOnly(role)) return absl::OkStatus();
     return Illegal("`", program_.buffers[buffer].name, "` is ",
                    role == Role::kIn ? "an in" : "a merge",
@@ -242,7 +240,8 @@ class Verifier {
   }
 
   absl::Status OfThisNest(BufferId buffer) {
-    const auto& [name, dtype, dims, role] = program_.buffers[buffer];
+    const std::string& name = program_.buffers[buffer].name;
+    const Role role = roles_[buffer];
     if (!IsOfNest(role)) return absl::OkStatus();
     if (role == Role::kShared && !IsInside(loops_, LoopKind::kGrid)) {
       return Illegal("`", name, "` is shared, but by no threads: the ",
@@ -254,14 +253,16 @@ class Verifier {
                    "statement of the body uses it; declare it temp");
   }
 
-  absl::Status InBounds(const Access& access) const {
+  absl::Status InBounds(const Access& access) {
     const Buffer& buffer = program_.buffers[access.buffer];
     for (size_t axis = 0; axis < buffer.dims.size(); ++axis) {
       __int128 least = access.indices[axis].offset();
       __int128 greatest = least;
       OCANNL_RETURN_IF_ERROR(InScope(access.indices[axis]));
       for (const Affine::Term& term : access.indices[axis].terms()) {
-        int64_t range = Range(term.symbol);
+        const int64_t range = term.symbol.kind == Symbol::kStatic
+                                  ? program_.statics[term.symbol.number].range
+                                  : extents_.at(term.symbol.iterator());
         if (range == kUnranged) {
           return Illegal("static index `",
                          program_.statics[term.symbol.number].name,
@@ -278,19 +279,13 @@ class Verifier {
                      buffer.dims[axis], "; keep it from 0 to ",
                      buffer.dims[axis] - 1);
     }
-    return absl::OkStatus();
-  }
-
-  int64_t Range(Symbol symbol) const {
-    return symbol.kind == Symbol::kStatic
-               ? program_.statics[symbol.number].range
-               : extents_.at(symbol.iterator());
+    return OfThisNest(access.buffer);
   }
 
   absl::Status InScope(const Affine& index) const {
     for (const Affine::Term& term : index.terms()) {
-      if (term.symbol.kind == Symbol::kStatic) continue;
-      if (absl::c_any_of(loops_, [&](const For* loop) {
+      if (term.symbol.kind == Symbol::kStatic ||
+          absl::c_any_of(loops_, [&](const For* loop) {
             return loop->iterator == term.symbol.iterator();
           })) {
         continue;
@@ -319,7 +314,6 @@ class Verifier {
         Overload{
             [&](const Access& access) {
               OCANNL_RETURN_IF_ERROR(InBounds(access));
-              OCANNL_RETURN_IF_ERROR(OfThisNest(access.buffer));
               return Written(access.buffer, leaf, "read",
                              written_.Covers(access));
             },
@@ -347,15 +341,12 @@ class Verifier {
                      program_.buffers[cell.buffer].name, "`, but is ",
                      Name(index.dtype), "; indices are integers");
     }
-    if (lookup.axis < 0 ||
-        lookup.axis >= static_cast<int>(cell.indices.size()) ||
+    if (static_cast<size_t>(lookup.axis) >= cell.indices.size() ||
         cell.indices[lookup.axis] != Affine()) {
       return Illegal("no axis is looked up, or it has another index too");
     }
-    for (const Access& access : {lookup.index, cell}) {
-      OCANNL_RETURN_IF_ERROR(InBounds(access));
-      OCANNL_RETURN_IF_ERROR(OfThisNest(access.buffer));
-    }
+    OCANNL_RETURN_IF_ERROR(InBounds(lookup.index));
+    OCANNL_RETURN_IF_ERROR(InBounds(cell));
     OCANNL_RETURN_IF_ERROR(Written(lookup.index.buffer, lookup.index, "read",
                                    written_.Covers(lookup.index)));
     return Written(cell.buffer, lookup, how, written_.Covers(lookup));
@@ -365,20 +356,21 @@ class Verifier {
   // is used.
   absl::Status Written(BufferId number, const LeafValue& cell,
                        absl::string_view how, bool written) const {
-    const Buffer& buffer = program_.buffers[number];
-    if (IsInput(buffer.role) || written) return absl::OkStatus();
+    const Role role = roles_[number];
+    if (IsInput(role) || written) return absl::OkStatus();
     std::string fix =
-        IsOfNest(buffer.role)
+        IsOfNest(role)
             ? absl::StrCat("write it first, in the same iteration of a ",
-                           buffer.role == Role::kShared ? "grid" : "par",
-                           " loop")
-            : absl::StrCat("start with zero_out ", buffer.name,
+                           role == Role::kShared ? "grid" : "par", " loop")
+            : absl::StrCat("start with zero_out ",
+                           program_.buffers[number].name,
                            ", or declare it inout");
     return Illegal("`", PrintLeaf(program_, cell), "` is ", how,
                    " before it is written; ", fix);
   }
 
   const LoopProgram& program_;
+  const IdVector<BufferId, Role>& roles_;
   FaultPlace* const place_;
   size_t visited_ = 0;                                // statements
   absl::flat_hash_map<IteratorId, int64_t> extents_;  // of every loop so far
@@ -394,7 +386,14 @@ class Verifier {
 }  // namespace
 
 absl::Status Verify(const LoopProgram& program, FaultPlace* place) {
-  return Verifier(program, place).Run();
+  IdVector<BufferId, Role> roles;
+  for (const Buffer& buffer : program.buffers) roles.push_back(buffer.role);
+  return Verifier(program, roles, place).Run(program.body);
+}
+
+absl::Status VerifyPart(const LoopProgram& program, const Block& body,
+                        const IdVector<BufferId, Role>& roles) {
+  return Verifier(program, roles, nullptr).Run(body);
 }
 
 }  // namespace ocannl

@@ -36,6 +36,10 @@ struct FaultPlace {
 // must_write.h (definite assignment).
 absl::Status Verify(const LoopProgram& program, FaultPlace* place = nullptr);
 
+// The same of the program with another body and other roles of its buffers.
+absl::Status VerifyPart(const LoopProgram& program, const Block& body,
+                        const IdVector<BufferId, Role>& roles);
+
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_LOOP_VERIFY_H_

@@ -179,10 +179,10 @@ class NestFuser {
         block.stmts.push_back(stmts_[j]);
       }
     }
-    return VerifyPart(program_, std::move(block),
-                      [&](BufferId buffer, Role role) {
-                        return is_written(buffer) ? role : Role::kInOut;
-                      })
+    return VerifyAmong(program_, block,
+                       [&](BufferId buffer, Role role) {
+                         return is_written(buffer) ? role : Role::kInOut;
+                       })
         .ok();
   }
 

@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
@@ -123,7 +124,7 @@ class NestScheduler {
   }
 
   // What Verify says of the nest, the body of the program, among statements
-  // that share what it touches: those that are done and those behind statement
+  // that share what it touches, and of its loops: those that are done and those behind statement
   // k. By induction it accepts all of the program in the end.
   absl::Status VerifyNest(size_t k) {
     absl::flat_hash_set<BufferId> touched;
@@ -149,12 +150,13 @@ class NestScheduler {
     absl::c_for_each(done_.stmts, add);
     absl::c_copy(program_.body.stmts, std::back_inserter(part.stmts));
     absl::c_for_each(absl::MakeConstSpan(stmts_).subspan(k + 1), add);
-    return VerifyPart(
-        program_, std::move(part),
-        [&](BufferId id, Role role) {
+    OCANNL_RETURN_IF_ERROR(
+        VerifyAmong(program_, part, [&](BufferId id, Role role) {
           return touched.contains(id) ? role : Role::kInOut;
-        },
-        options_.legality);
+        }));
+    return options_.legality == rewrite::Legality::kProve
+               ? CheckKinds(program_)
+               : absl::OkStatus();
   }
 
   absl::Status Rewrite(NestRewriter& rewriter, const FusedNest& nest) {

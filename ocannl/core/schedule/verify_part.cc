@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/verify_part.h"
 
-#include <utility>
-
-#include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
 
@@ -18,29 +15,21 @@ absl::flat_hash_set<BufferId> WrittenIn(const LoopProgram& program,
   return written;
 }
 
-absl::Status VerifyPart(
-    LoopProgram& program, Block body,
-    absl::FunctionRef<Role(BufferId buffer, Role role)> role_of,
-    rewrite::Legality legality) {
+absl::Status VerifyAmong(
+    const LoopProgram& program, const Block& block,
+    absl::FunctionRef<Role(BufferId buffer, Role role)> role_of) {
   IdVector<BufferId, Role> roles;
   for (BufferId k : program.buffers.ids()) {
-    Role& role = program.buffers[k].role;
-    roles.push_back(role);
-    if (role == Role::kInOut || role == Role::kPrivate) continue;
-    role = role_of(k, role);
+    const Role role = program.buffers[k].role;
+    const bool stays = role == Role::kInOut || role == Role::kPrivate;
+    roles.push_back(stays ? role : role_of(k, role));
   }
-  std::swap(program.body, body);
-  absl::Status status = legality == rewrite::Legality::kProve
-                            ? VerifyPromises(program)
-                            : Verify(program);
-  std::swap(program.body, body);
-  for (BufferId k : roles.ids()) program.buffers[k].role = roles[k];
-  return status;
+  return VerifyPart(program, block, roles);
 }
 
-absl::Status VerifyAlone(LoopProgram& program, const Block& block) {
+absl::Status VerifyAlone(const LoopProgram& program, const Block& block) {
   const absl::flat_hash_set<BufferId> written = WrittenIn(program, block);
-  return VerifyPart(program, block, [&](BufferId buffer, Role) {
+  return VerifyAmong(program, block, [&](BufferId buffer, Role) {
     return written.contains(buffer) ? Role::kOut : Role::kIn;
   });
 }

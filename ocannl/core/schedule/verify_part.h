@@ -9,25 +9,21 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "ocannl/core/loop/loop.h"
-#include "ocannl/core/schedule/rewrite/legality.h"
 
 namespace ocannl {
 
 absl::flat_hash_set<BufferId> WrittenIn(const LoopProgram& program,
                                         const Block& block);
 
-// The result of Verify for the program with this body, and with these roles of
-// buffers that are not private. If `legality` says that rewrites prove their
-// legality, it is the result of VerifyPromises (core/analysis/promises.h). The
-// program is unchanged afterwards.
-absl::Status VerifyPart(
-    LoopProgram& program, Block body,
-    absl::FunctionRef<Role(BufferId buffer, Role role)> role_of,
-    rewrite::Legality legality = rewrite::Legality::kTrust);
+// VerifyPart (loop/verify.h) of these statements, with these roles of buffers
+// that are neither private nor `inout`.
+absl::Status VerifyAmong(
+    const LoopProgram& program, const Block& block,
+    absl::FunctionRef<Role(BufferId buffer, Role role)> role_of);
 
 // Error: Verify cannot prove that `block` writes every cell of its targets
 // before it reads the cell, and all of their cells in the end.
-absl::Status VerifyAlone(LoopProgram& program, const Block& block);
+absl::Status VerifyAlone(const LoopProgram& program, const Block& block);
 
 }  // namespace ocannl
 
