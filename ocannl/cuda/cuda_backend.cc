@@ -24,7 +24,6 @@
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/core/schedule/refusal.h"
-#include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/cuda/call_order.h"
 #include "ocannl/cuda/calls_in_queue.h"
 #include "ocannl/cuda/gpu.h"
@@ -64,7 +63,7 @@ struct CudaBackend::State {
         })) {
       OCANNL_RETURN_IF_ERROR(gpu::VerifyKernels(program));
     }
-    if (!options.schedules) return rewrite::RunScript(program, "demote");
+    if (!options.schedules) return gpu::Demoted(program);
     std::vector<Refusal> now;
     LoopProgram scheduled =
         gpu::ScheduleGpu(program, Target(), {.refused = &now});

@@ -12,6 +12,7 @@
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/rewrite/rewriter.h"
 #include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/fuzz/programs/random.h"
 
@@ -50,11 +51,11 @@ class Line {
 
   // A rewrite that may or may not be legal.
   std::string Text() {
-    const rewrite::RewriteForm form = random_.Pick(Forms());
-    if (form.arguments == "r#") return OfRows(form.name);
+    const rewrite::Row row = random_.Pick(ExactRows());
+    if (row.arguments == "r#") return OfRows(row.name);
     const For* loop = loops_[Below(loops_.size())];
-    std::string text(form.name);
-    for (char kind : form.arguments) {
+    std::string text(row.name);
+    for (char kind : row.arguments) {
       if (absl::StrContains("tpz", kind)) {
         const std::vector<BufferId>& some = kind == 't'   ? temps_
                                             : kind == 'p' ? privates_
@@ -75,13 +76,17 @@ class Line {
   }
 
  private:
-  static const std::vector<rewrite::RewriteForm>& Forms() {
-    static const auto* forms = [] {
-      auto* exact = new auto(rewrite::RewriteForms());
-      std::erase_if(*exact, [](const auto& form) { return !form.keeps_bits; });
+  // Those that keep the bits.
+  static const std::vector<rewrite::Row>& ExactRows() {
+    static const auto* rows = [] {
+      auto* exact = new std::vector<rewrite::Row>(rewrite::Rows().begin(),
+                                                  rewrite::Rows().end());
+      std::erase_if(*exact, [](const rewrite::Row& row) {
+        return row.changes == rewrite::Row::Changes::kRounding;
+      });
       return exact;
     }();
-    return *forms;
+    return *rows;
   }
 
   // Of a block of rows that are reduced, each in a private buffer.

@@ -11,7 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/loop/print.h"
-#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/rewrite/rewriter.h"
 #include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/fuzz/programs/generate.h"
 
@@ -34,12 +34,13 @@ TEST(RandomRewritesTest, EveryRewriteIsTaken) {
       ++taken[std::string(line.substr(0, line.find(' ')))];
     }
   }
-  for (const rewrite::RewriteForm& form : rewrite::RewriteForms()) {
+  for (const rewrite::Row& row : rewrite::Rows()) {
     // Loops that begin with copies are hardly made at random, but by plans of
     // products.
-    const bool is_rare = !form.keeps_bits || form.name == "prefetch";
+    const bool is_rare = row.changes == rewrite::Row::Changes::kRounding ||
+                         row.name == "prefetch";
     const int least = is_rare ? 0 : static_cast<int>(kPrograms / 100);
-    EXPECT_GE(taken[std::string(form.name)], least) << form.name;
+    EXPECT_GE(taken[std::string(row.name)], least) << row.name;
   }
 }
 
@@ -47,7 +48,7 @@ TEST(RandomRewritesTest, EveryRewriteIsTaken) {
 std::string StateOf(const rewrite::ScriptRunner& runner) {
   const LoopProgram& program = runner.program();
   return absl::StrCat(Print(program), program.locals.size(), " locals, ",
-                      Name(NextIterator(program)), "\n", runner.script());
+                      Name(program.next_iterator));
 }
 
 TEST(RandomRewritesTest, ErrorsChangeNothing) {

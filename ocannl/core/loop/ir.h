@@ -224,9 +224,10 @@ struct LoopProgram {
   ExprPool exprs;  // a Leaf's id is a LeafId
   InternPool<loop_ir::LeafId, loop_ir::LeafValue> leaves;
   loop_ir::Block body;
-  // New iterators are not below it, so that some of the statements may be the
-  // body while others wait elsewhere: NextIterator.
+  // Above those of all loops, once CountIterators has seen them (walk.h).
   IteratorId next_iterator{0};
+  // That of a new loop, which no loop had before, even one that is gone.
+  IteratorId FreshIterator() { return next_iterator++; }
   NameIndex names = {};  // for the two functions below
 
   // The buffer of that name, or no id.

@@ -33,6 +33,7 @@ class Parser : private ValueParser {
       OCANNL_ASSIGN_OR_RETURN(Stmt stmt, Statement(0));
       program_.body.stmts.push_back(std::move(stmt));
     }
+    CountIterators(program_);
     return std::move(program_);
   }
 

@@ -27,10 +27,17 @@ For* OnlyLoopIn(For& loop) {
   return const_cast<For*>(OnlyLoopIn(std::as_const(loop)));
 }
 
-const For& InnermostOf(const For& outermost) {
-  const For* loop = &outermost;
-  while (const For* inner = OnlyLoopIn(*loop)) loop = inner;
-  return *loop;
+std::vector<const For*> LoopChain(const For& outermost) {
+  std::vector<const For*> loops;
+  for (const For* loop = &outermost; loop != nullptr; loop = OnlyLoopIn(*loop))
+    loops.push_back(loop);
+  return loops;
+}
+
+std::vector<IteratorId> IteratorsOf(const std::vector<const For*>& loops) {
+  std::vector<IteratorId> iterators;
+  for (const For* loop : loops) iterators.push_back(loop->iterator);
+  return iterators;
 }
 
 void WalkStmts(const Block& block, absl::FunctionRef<void(const Stmt&)> visit) {
@@ -66,13 +73,9 @@ IteratorId NextIterator(const LoopProgram& program) {
   return {last.index + 1};
 }
 
-IteratorId NextIterator(const Stmt& stmt) {
-  const For* loop = std::get_if<For>(&stmt);
-  if (loop == nullptr) return {0};
-  IteratorId last = loop->iterator;
-  WalkLoops(loop->body,
-            [&](const For& inner) { last = std::max(last, inner.iterator); });
-  return {last.index + 1};
+void CountIterators(LoopProgram& program) {
+  program.next_iterator = {0};
+  program.next_iterator = NextIterator(program);
 }
 
 const ExprId* ValueOf(const Stmt& stmt) {

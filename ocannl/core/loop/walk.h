@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
@@ -18,11 +19,12 @@ namespace ocannl {
 std::optional<IteratorId> IteratorNamed(absl::string_view name);
 
 // An iterator with a number greater than every one in `program`, those in the
-// names of static indices included.
+// names of static indices and those of loops that are gone included.
 IteratorId NextIterator(const LoopProgram& program);
 
-// The same for the loops of a statement.
-IteratorId NextIterator(const Stmt& stmt);
+// Has fresh iterators of the program numbered from there on. Parse and planners
+// call it, so that a script makes the same loops of a program and of its text.
+void CountIterators(LoopProgram& program);
 
 // Every loop, outer before inner.
 void WalkLoops(const Block& block, absl::FunctionRef<void(const For&)> visit);
@@ -31,8 +33,10 @@ void WalkLoops(const Block& block, absl::FunctionRef<void(const For&)> visit);
 const For* OnlyLoopIn(const For& loop);
 For* OnlyLoopIn(For& loop);
 
-// The innermost one of the perfectly nested loops from `outermost` on.
-const For& InnermostOf(const For& outermost);
+// The perfectly nested loops from `outermost` on: each of them is all of the
+// body of the one before.
+std::vector<const For*> LoopChain(const For& outermost);
+std::vector<IteratorId> IteratorsOf(const std::vector<const For*>& loops);
 
 // Every statement, a loop before its body.
 void WalkStmts(const Block& block, absl::FunctionRef<void(const Stmt&)> visit);

@@ -11,7 +11,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/fused_body.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
@@ -25,34 +24,6 @@ namespace {
 
 // Statements ahead where a nest looks for consumers (bench --filter=compile/).
 constexpr size_t kMaxDistance = 64;
-
-// The numbers of iterators of statements, of which only some first ones move.
-class IteratorNumbers {
- public:
-  explicit IteratorNumbers(absl::Span<const Stmt> stmts)
-      : next_(stmts.size() + 1, {0}) {
-    for (size_t k = stmts.size(); k-- > 0;) {
-      next_[k] = std::max(next_[k + 1], NextIterator(stmts[k]));
-    }
-  }
-
-  // Statements before the one at `last` change places.
-  void Move(size_t last) { moved_ = std::max(moved_, last); }
-
-  // An iterator with a greater number than those behind stmts[k].
-  IteratorId NextBehind(absl::Span<const Stmt> stmts, size_t k) const {
-    const size_t unmoved = std::max(k + 1, moved_);
-    IteratorId next = next_[unmoved];
-    for (size_t j = k + 1; j < unmoved; ++j) {
-      next = std::max(next, NextIterator(stmts[j]));
-    }
-    return next;
-  }
-
- private:
-  std::vector<IteratorId> next_;  // of the statements from each one on
-  size_t moved_ = 0;
-};
 
 // `other` over the loops of `nest`, if its loops have the same extents.
 std::optional<Set> Matched(LoopProgram& program, const PerfectNest& nest,
@@ -93,7 +64,6 @@ class NestFuser {
         script_(options.script),
         stmts_(program_.body.stmts),
         nests_(std::move(nests)),
-        iterators_(stmts_),
         body_(program_) {
     for (const Stmt& stmt : stmts_) {
       effects_.push_back(EffectsOf(program_, stmt));
@@ -259,7 +229,6 @@ class NestFuser {
     rotate(stmts_);
     rotate(effects_);
     rotate(nests_);
-    iterators_.Move(last);
   }
 
   // Where the first consumer cannot be hoisted to stmts_[k], sinks stmts_[k]
@@ -310,7 +279,7 @@ class NestFuser {
                         script_);
   }
 
-  void Append(NestRewriter rewriter, FusedNest nest) {
+  void Append(NestRewriter&& rewriter, FusedNest nest) {
     Block block;
     std::move(rewriter).MoveTo(block);
     body_.Append(std::move(block.stmts[0]), std::move(nest));
@@ -333,8 +302,6 @@ class NestFuser {
     NestRewriter rewriter = RewriterOf(k);
     const bool has_n = plan.loops.n.iterator.valid();
     if (!has_n) {
-      program_.next_iterator =
-          std::max(body_.next_iterator(), iterators_.NextBehind(stmts_, k));
       OCANNL_ASSIGN_OR_RETURN(plan.loops.n, rewriter.Enclose(nest.reduced[0]));
       nest.outputs.push_back(plan.loops.n);
     }
@@ -369,8 +336,7 @@ class NestFuser {
   std::vector<Stmt> stmts_;       // those behind the current one may still move
   std::vector<Effects> effects_;  // of each of them
   std::vector<CanonicalNest> nests_;
-  IteratorNumbers iterators_;  // of stmts_
-  size_t rows_from_ = 0;       // FuseRows finds nothing before it
+  size_t rows_from_ = 0;  // FuseRows finds nothing before it
   FusedBody body_;
 };
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "ocannl/core/analysis/nest.h"
-#include "ocannl/core/loop/walk.h"
 
 namespace ocannl {
 namespace {
@@ -17,7 +16,6 @@ constexpr BufferId kTaken = {};  // the buffer of a zero_out that was taken
 }  // namespace
 
 void FusedBody::Append(Stmt stmt, FusedNest nest) {
-  next_iterator_ = std::max(next_iterator_, NextIterator(stmt));
   stmts_.push_back(std::move(stmt));
   nests_.push_back(std::move(nest));
 }

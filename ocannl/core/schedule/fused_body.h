@@ -25,9 +25,6 @@ class FusedBody {
   // Takes the last `count` statements, comments, away.
   void DropComments(size_t count);
 
-  // A number behind those of all loops.
-  IteratorId next_iterator() const { return next_iterator_; }
-
   // The statements that name one of the buffers, in order.
   std::vector<Stmt> Naming(const absl::flat_hash_set<BufferId>& buffers);
 
@@ -45,8 +42,7 @@ class FusedBody {
   const LoopProgram& program_;
   std::vector<Stmt> stmts_;
   std::vector<FusedNest> nests_;  // of each of them
-  IteratorId next_iterator_{0};
-  size_t seen_ = 0;  // of them are in uses_
+  size_t seen_ = 0;               // of them are in uses_
   absl::flat_hash_map<BufferId, std::vector<size_t>> uses_;
 };
 

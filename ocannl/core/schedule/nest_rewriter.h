@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NestRewriter: the rewrites by which the scheduler transforms a nest
-// (rewrite/rewrite.h), in time that depends on the nest alone.
+// NestRewriter: steps of plans for CPUs, each a few rewrites of a nest
+// (rewrite/rewriter.h), in time that depends on the nest alone.
 //
 //   NestRewriter nest(program, Around({i, j}, {set}));
 //   OCANNL_ASSIGN_OR_RETURN(const auto strips, nest.StripMine(j, 16));
@@ -25,6 +25,7 @@
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/rewrite/legality.h"
+#include "ocannl/core/schedule/rewrite/rewriter.h"
 
 namespace ocannl {
 
@@ -43,7 +44,7 @@ struct NestRegion {
 class NestRewriter {
  public:
   // Until MoveTo, `nest` is all of the body of the program. The rewrites are
-  // appended to the script, if there is one (rewrite/script.h).
+  // appended to the script, if there is one.
   NestRewriter(LoopProgram& program, Stmt nest,
                rewrite::Legality legality = rewrite::Legality::kProve,
                std::string* script = nullptr);
@@ -121,15 +122,13 @@ class NestRewriter {
   // Appends what became of the nest to `block`.
   void MoveTo(Block& block) &&;
 
- private:
-  // If the rewrite was done, it is `line` of a script (rewrite/script.h).
-  template <class... Parts>
-  absl::Status Done(absl::Status status, const Parts&... line);
+  // What makes them, for savepoints.
+  rewrite::Rewriter& rewriter() { return rewriter_; }
 
+ private:
   LoopProgram& program_;
-  const rewrite::Legality legality_;
-  std::string* script_;
   Block others_;
+  rewrite::Rewriter rewriter_;
 };
 
 }  // namespace ocannl

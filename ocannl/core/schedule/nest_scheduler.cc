@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/nest_scheduler.h"
 
-#include <algorithm>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -16,11 +15,10 @@
 #include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/contract.h"
 #include "ocannl/core/schedule/map.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
-#include "ocannl/core/schedule/rewrite/savepoint.h"
+#include "ocannl/core/schedule/rewrite/rewriter.h"
 #include "ocannl/core/schedule/rows.h"
 #include "ocannl/core/schedule/verify_part.h"
 
@@ -74,23 +72,11 @@ class NestScheduler {
   absl::Status Run(const std::vector<FusedNest>& nests) {
     stmts_ = std::move(program_.body.stmts);
     program_.body.stmts.clear();
-    // New loops are numbered as in a script that is run on all of the program.
-    std::vector<IteratorId> behind = {NextIterator(program_)};
-    for (size_t k = stmts_.size(); k-- > 0;) {
-      behind.push_back(std::max(behind.back(), NextIterator(stmts_[k])));
-    }
-    IteratorId before = behind[0];
     for (size_t k = 0; k < stmts_.size(); ++k) {
-      behind.pop_back();
-      const size_t first = done_.stmts.size();
       if (std::holds_alternative<std::monostate>(nests[k])) {
         done_.stmts.push_back(std::move(stmts_[k]));
       } else {
-        program_.next_iterator = std::max(before, behind.back());
         OCANNL_RETURN_IF_ERROR(RunNest(k, nests[k]));
-      }
-      for (size_t j = first; j < done_.stmts.size(); ++j) {
-        before = std::max(before, NextIterator(done_.stmts[j]));
       }
     }
     program_.body = std::move(done_);
@@ -102,10 +88,8 @@ class NestScheduler {
   absl::Status RunNest(size_t k, const FusedNest& nest) {
     NestRewriter rewriter(program_, std::move(stmts_[k]), options_.legality,
                           options_.script);
-    std::optional<rewrite::Savepoint> before;
-    if (verifies_) before.emplace(program_).SaveAll();
-    const size_t script_size =
-        options_.script == nullptr ? 0 : options_.script->size();
+    std::optional<rewrite::Rewriter::Savepoint> before;
+    if (verifies_) before.emplace(rewriter.rewriter()).SaveAll();
     absl::Status status = Rewrite(rewriter, nest);
     if (status.ok() && options_.fault) {
       status = options_.fault("rewrite", program_);
@@ -114,7 +98,6 @@ class NestScheduler {
     if (status.ok() && verifies_) status = VerifyNest(k);
     if (!status.ok()) {
       before->RollBack();
-      if (options_.script != nullptr) options_.script->resize(script_size);
       Report(RefusalOf(program_, program_.body.stmts[0], "rewrite",
                        std::string(status.message())),
              options_.refused);
@@ -124,8 +107,8 @@ class NestScheduler {
   }
 
   // What Verify says of the nest, the body of the program, among statements
-  // that share what it touches, and of its loops: those that are done and those behind statement
-  // k. By induction it accepts all of the program in the end.
+  // that share what it touches, and of its loops: those that are done and those
+  // behind statement k. By induction it accepts all of the program in the end.
   absl::Status VerifyNest(size_t k) {
     absl::flat_hash_set<BufferId> touched;
     auto touch = [&](const Stmt& stmt) {
@@ -154,9 +137,8 @@ class NestScheduler {
         VerifyAmong(program_, part, [&](BufferId id, Role role) {
           return touched.contains(id) ? role : Role::kInOut;
         }));
-    return options_.legality == rewrite::Legality::kProve
-               ? CheckKinds(program_)
-               : absl::OkStatus();
+    return options_.legality == rewrite::Legality::kProve ? CheckKinds(program_)
+                                                          : absl::OkStatus();
   }
 
   absl::Status Rewrite(NestRewriter& rewriter, const FusedNest& nest) {

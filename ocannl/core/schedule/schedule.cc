@@ -67,8 +67,8 @@ absl::Status Inline(State& state) {
 }
 
 absl::Status Canonicalize(State& state) {
-  state.now.program.next_iterator = {0};
   state.now.canonical = CanonicalizeNests(state.now.program);
+  CountIterators(state.now.program);
   return absl::OkStatus();
 }
 
@@ -95,7 +95,6 @@ absl::Status FuseBut(State& state, absl::flat_hash_set<IteratorId> alone) {
                  .script = state.options.script,
                  .alone = std::move(alone)}));
   state.now.program = std::move(fused.program);
-  state.now.program.next_iterator = {0};
   state.now.fused = std::move(fused.nests);
   return state.Fault("fuse");
 }
@@ -217,7 +216,7 @@ constexpr Pass kPasses[] = {
     // There are no locals.
     {"canonicalize", Canonicalize},
     // A nest of one statement has no unit loops, and its reduced loops are
-    // innermost.
+    // innermost. Loops are numbered for the script.
     {"collapse", Collapse},
     {"fuse", Fuse, FuseVerified},
     // Each statement of the body is a nest of a known form, or stays.

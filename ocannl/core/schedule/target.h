@@ -16,9 +16,9 @@ inline constexpr int64_t kColumnsAtOnce = 16;
 inline constexpr int64_t kMinTransposed = 5;
 
 struct Target {
-  int vector_bytes;      // of a register
-  int vector_registers;  // for accumulators, operands and temporaries
-  int64_t l1_bytes = 48 * 1024;        // L1: the data cache next to a core
+  int vector_bytes;              // of a register
+  int vector_registers;          // for accumulators, operands and temporaries
+  int64_t l1_bytes = 48 * 1024;  // L1: the data cache next to a core
   int64_t l2_bytes = 2 * 1024 * 1024;  // L2: a core's own, behind L1
   // Parallel loops have iterations for so many where that costs nothing.
   int64_t threads = 8;

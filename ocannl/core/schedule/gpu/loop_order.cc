@@ -15,35 +15,28 @@
 namespace ocannl::gpu {
 namespace {
 
-using rewrite::ScriptRunner;
+using rewrite::Rewriter;
 
 // Where the loops are not in that order and may be.
-void Reorder(ScriptRunner& script, size_t at,
+void Reorder(Rewriter& rewriter, size_t at,
              const std::vector<NestLoop>& order) {
-  std::vector<IteratorId> before;
-  for (const For* in = &std::get<For>(script.program().body.stmts[at]);
-       in != nullptr; in = OnlyLoopIn(*in)) {
-    before.push_back(in->iterator);
-  }
-  std::string line = "reorder";
-  bool moves = false;
-  for (size_t k = 0; k < order.size(); ++k) {
-    moves = moves || k >= before.size() || before[k] != order[k].iterator;
-    absl::StrAppend(&line, " ", Name(order[k].iterator));
-  }
-  if (!moves || before.size() != order.size()) return;
-  script.Line(line).IgnoreError();
+  const auto& nest = std::get<For>(rewriter.program().body.stmts[at]);
+  const std::vector<IteratorId> before = IteratorsOf(LoopChain(nest));
+  std::vector<IteratorId> after;
+  for (const NestLoop& loop : order) after.push_back(loop.iterator);
+  if (before == after || before.size() != after.size()) return;
+  rewriter.Reorder(after).IgnoreError();
 }
 
 }  // namespace
 
-void PutOutputsFirst(ScriptRunner& script, size_t at) {
-  const LoopProgram& program = script.program();
+void PutOutputsFirst(Rewriter& rewriter, size_t at) {
+  const LoopProgram& program = rewriter.program();
   const Stmt& stmt = program.body.stmts[at];
   if (auto scatter = AsScatterNest(program, stmt)) {
     std::vector<NestLoop>& order = scatter->loops;
     std::rotate(order.begin(), order.end() - 1, order.end());
-    return Reorder(script, at, order);
+    return Reorder(rewriter, at, order);
   }
   std::optional<PerfectNest> nest = AsPerfectNest(program, stmt);
   if (!nest || nest->outputs.empty()) return;
@@ -53,17 +46,16 @@ void PutOutputsFirst(ScriptRunner& script, size_t at) {
     std::rotate(order.begin() + lane, order.begin() + lane + 1, order.end());
   }
   order.insert(order.end(), nest->reduced.begin(), nest->reduced.end());
-  Reorder(script, at, order);
+  Reorder(rewriter, at, order);
 }
 
-absl::Status Unschedule(ScriptRunner& script, size_t at) {
+absl::Status Unschedule(Rewriter& rewriter, size_t at) {
   std::vector<IteratorId> par;
-  WalkLoops({{script.program().body.stmts[at]}}, [&](const For& loop) {
+  WalkLoops({{rewriter.program().body.stmts[at]}}, [&](const For& loop) {
     if (loop.kind == LoopKind::kPar) par.push_back(loop.iterator);
   });
   for (IteratorId loop : par) {
-    OCANNL_RETURN_IF_ERROR(
-        script.Line(absl::StrCat("bind ", Name(loop), " for")));
+    OCANNL_RETURN_IF_ERROR(rewriter.Bind(loop, LoopKind::kFor));
   }
   return absl::OkStatus();
 }

@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
-#include "ocannl/core/schedule/rewrite/script.h"
+#include "ocannl/core/schedule/rewrite/rewriter.h"
 
 namespace ocannl::gpu {
 
@@ -15,11 +15,11 @@ namespace ocannl::gpu {
 // loops that reduce. Of the former, the loop along which results are adjacent
 // is innermost. In a scatter, the loop over the columns of its rows is
 // outermost. Does nothing if a dependence forbids it.
-void PutOutputsFirst(rewrite::ScriptRunner& script, size_t at);
+void PutOutputsFirst(rewrite::Rewriter& rewriter, size_t at);
 
 // Makes `for` loops of the `par` loops of the statement: those are of another
 // target. Error: that of a rewrite.
-absl::Status Unschedule(rewrite::ScriptRunner& script, size_t at);
+absl::Status Unschedule(rewrite::Rewriter& rewriter, size_t at);
 
 }  // namespace ocannl::gpu
 

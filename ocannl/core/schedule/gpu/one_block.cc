@@ -17,7 +17,6 @@
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/rewrite/script.h"
 
 namespace ocannl::gpu {
 namespace {
@@ -34,7 +33,7 @@ GpuTarget OneProcessor(GpuTarget target) {
 }
 
 // The statement as phases: its blocks one after the other, or one thread.
-Stmt AsPhases(Stmt stmt, IteratorId& next_iterator) {
+Stmt AsPhases(LoopProgram& program, Stmt stmt) {
   const For* loop = std::get_if<For>(&stmt);
   const bool has_phases = loop != nullptr && loop->kind == LoopKind::kGrid;
   Block block{{std::move(stmt)}};
@@ -46,7 +45,7 @@ Stmt AsPhases(Stmt stmt, IteratorId& next_iterator) {
     }
   });
   if (has_phases) return std::move(block.stmts[0]);
-  return For{LoopKind::kThread, next_iterator++, 1, std::move(block)};
+  return For{LoopKind::kThread, program.FreshIterator(), 1, std::move(block)};
 }
 
 // Error: what is one thread's alone, and in memory where it is a kernel, would
@@ -93,19 +92,17 @@ double CountRuns(const LoopProgram& program, const Block& block) {
 
 absl::StatusOr<LoopProgram> ScheduleOneBlock(const LoopProgram& program,
                                              const GpuTarget& target) {
-  OCANNL_ASSIGN_OR_RETURN(const LoopProgram demoted,
-                          rewrite::RunScript(program, "demote"));
+  OCANNL_ASSIGN_OR_RETURN(const LoopProgram demoted, Demoted(program));
   std::vector<Refusal> refused;
   LoopProgram block =
       ScheduleGpu(demoted, OneProcessor(target), {.refused = &refused});
   CHECK(refused.empty() || !AreRefusalsFatal()) << Text(refused[0]);
   if (!refused.empty()) return absl::InternalError(Text(refused[0]));
-  IteratorId next = NextIterator(block);
-  For grid{LoopKind::kGrid, next++, 1, {}};
+  For grid{LoopKind::kGrid, block.FreshIterator(), 1, {}};
   for (Stmt& stmt : block.body.stmts) {
     if (std::holds_alternative<Comment>(stmt)) continue;
     OCANNL_RETURN_IF_ERROR(CheckRegisters(block, stmt));
-    grid.body.stmts.push_back(AsPhases(std::move(stmt), next));
+    grid.body.stmts.push_back(AsPhases(block, std::move(stmt)));
   }
   if (rewrite::LoopDepthOf(grid.body) >= kMaxLoopDepth) {
     return absl::ResourceExhaustedError("loops as deep as can be");

@@ -43,11 +43,10 @@ bool SameExtents(const LoopNest& a, const LoopNest& b) {
 }  // namespace
 
 LoopNest::LoopNest(const For& outermost) {
-  for (const For* loop = &outermost; loop != nullptr;) {
+  for (const For* loop : LoopChain(outermost)) {
+    if (loop->kind != outermost.kind) break;
     loops.push_back(loop);
     size *= loop->extent;
-    const For* next = OnlyLoopIn(*loop);
-    loop = next != nullptr && next->kind == loop->kind ? next : nullptr;
   }
 }
 

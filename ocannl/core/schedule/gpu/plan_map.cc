@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
@@ -14,7 +13,8 @@
 namespace ocannl::gpu {
 namespace {
 
-using rewrite::ScriptRunner;
+using rewrite::NewLoops;
+using rewrite::Rewriter;
 
 int64_t GreatestDivisor(int64_t of, int64_t most) {
   int64_t divisor = std::min(of, most);
@@ -56,16 +56,16 @@ BlockShape ShapeOf(const std::vector<NestLoop>& loops, int64_t threads) {
 }
 
 // A sum that a thread makes is in a register meanwhile.
-void UseRegisters(ScriptRunner& script, const Block& body) {
-  std::vector<std::string> lines;
+void UseRegisters(Rewriter& rewriter, const Block& body) {
+  std::vector<std::pair<std::string, IteratorId>> sums;
   for (const Stmt& stmt : body.stmts) {
     const For* outermost = std::get_if<For>(&stmt);
     if (outermost == nullptr) continue;
-    const std::vector<Stmt>& stmts = InnermostOf(*outermost).body.stmts;
+    const std::vector<Stmt>& stmts = LoopChain(*outermost).back()->body.stmts;
     if (stmts.size() != 1) continue;
     const Set* set = std::get_if<Set>(&stmts[0]);
     if (set == nullptr) continue;
-    const Buffer& buffer = script.program().buffers[set->target.buffer];
+    const Buffer& buffer = rewriter.program().buffers[set->target.buffer];
     bool moves = false;
     auto visit = [&](const For& in) {
       for (const Affine& index : set->target.indices) {
@@ -75,11 +75,10 @@ void UseRegisters(ScriptRunner& script, const Block& body) {
     visit(*outermost);
     WalkLoops(outermost->body, visit);
     if (moves || buffer.role == Role::kPrivate) continue;
-    lines.push_back(absl::StrCat("privatize ", buffer.name, " ",
-                                 Name(outermost->iterator)));
+    sums.emplace_back(buffer.name, outermost->iterator);
   }
-  for (const std::string& line : lines) {
-    script.Line(line).IgnoreError();
+  for (const auto& [buffer, loop] : sums) {
+    rewriter.Privatize(buffer, loop, loop).IgnoreError();
   }
 }
 
@@ -87,56 +86,52 @@ void UseRegisters(ScriptRunner& script, const Block& body) {
 
 std::vector<NestLoop> ParallelLoops(const LoopProgram& program, size_t at) {
   std::vector<NestLoop> loops;
-  const For* loop = std::get_if<For>(&program.body.stmts[at]);
-  for (; loop != nullptr && IsParallel(program, *loop);
-       loop = OnlyLoopIn(*loop)) {
+  const For* outermost = std::get_if<For>(&program.body.stmts[at]);
+  if (outermost == nullptr) return loops;
+  for (const For* loop : LoopChain(*outermost)) {
+    if (!IsParallel(program, *loop)) break;
     loops.push_back({.iterator = loop->iterator, .extent = loop->extent});
   }
   return loops;
 }
 
 const Block& BodyOf(const LoopProgram& program, size_t at, size_t loops) {
-  const For* loop = &std::get<For>(program.body.stmts[at]);
-  for (; loops > 1; --loops) loop = OnlyLoopIn(*loop);
-  return loop->body;
+  return LoopChain(std::get<For>(program.body.stmts[at]))[loops - 1]->body;
 }
 
-absl::Status CutNest(ScriptRunner& script, const std::vector<NestLoop>& loops,
+absl::Status CutNest(Rewriter& rewriter, const std::vector<NestLoop>& loops,
                      size_t which, int64_t at) {
-  OCANNL_RETURN_IF_ERROR(
-      script.Line(absl::StrCat("cut ", Name(loops[which].iterator), " ", at)));
+  OCANNL_RETURN_IF_ERROR(rewriter.Cut(loops[which].iterator, at));
   for (size_t k = which; k-- > 0;) {
-    OCANNL_RETURN_IF_ERROR(
-        script.Line(absl::StrCat("distribute ", Name(loops[k].iterator))));
+    OCANNL_RETURN_IF_ERROR(rewriter.Distribute(loops[k].iterator));
   }
   return absl::OkStatus();
 }
 
-absl::Status PlanMap(ScriptRunner& script, size_t at,
+absl::Status PlanMap(Rewriter& rewriter, size_t at,
                      const std::vector<NestLoop>& loops,
                      const GpuTarget& target, bool cuts) {
   BlockShape shape = ShapeOf(loops, ThreadsFor(loops, target));
   const int64_t extent = loops[shape.split].extent;
   if (extent % shape.size != 0) {
-    ScriptRunner::Savepoint before(script);
+    Rewriter::Savepoint before(rewriter);
     if (!cuts ||
-        !CutNest(script, loops, shape.split, extent - extent % shape.size)
+        !CutNest(rewriter, loops, shape.split, extent - extent % shape.size)
              .ok()) {
       before.RollBack();
       shape.size = GreatestDivisor(extent, shape.size);
     }
   }
-  UseRegisters(script, BodyOf(script.program(), at, loops.size()));
-  const IteratorId inner = NextIterator(script.program());
-  OCANNL_RETURN_IF_ERROR(script.Line(absl::StrCat(
-      "split ", Name(loops[shape.split].iterator), " ", shape.size)));
-  auto bind = [&](IteratorId loop, absl::string_view kind) {
-    return script.Line(absl::StrCat("bind ", Name(loop), kind));
-  };
+  UseRegisters(rewriter, BodyOf(rewriter.program(), at, loops.size()));
+  OCANNL_ASSIGN_OR_RETURN(
+      const NewLoops made,
+      rewriter.Split(loops[shape.split].iterator, shape.size));
   for (size_t k = 0; k < loops.size(); ++k) {
     OCANNL_RETURN_IF_ERROR(
-        bind(loops[k].iterator, k <= shape.split ? " grid" : " thread"));
-    if (k == shape.split) OCANNL_RETURN_IF_ERROR(bind(inner, " thread"));
+        rewriter.Bind(loops[k].iterator,
+                      k <= shape.split ? LoopKind::kGrid : LoopKind::kThread));
+    if (k != shape.split) continue;
+    OCANNL_RETURN_IF_ERROR(rewriter.Bind(made[0], LoopKind::kThread));
   }
   return absl::OkStatus();
 }

@@ -18,7 +18,7 @@
 #include "absl/status/status.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/gpu/target.h"
-#include "ocannl/core/schedule/rewrite/script.h"
+#include "ocannl/core/schedule/rewrite/rewriter.h"
 
 namespace ocannl::gpu {
 
@@ -32,7 +32,7 @@ const Block& BodyOf(const LoopProgram& program, size_t at, size_t loops);
 
 // Cuts loops[which] at `at`, and all loops around it, so that there are two
 // nests. Error: a dependence, or so it seems.
-absl::Status CutNest(rewrite::ScriptRunner& script,
+absl::Status CutNest(rewrite::Rewriter& rewriter,
                      const std::vector<NestLoop>& loops, size_t which,
                      int64_t at);
 
@@ -40,7 +40,7 @@ absl::Status CutNest(rewrite::ScriptRunner& script,
 // statement `at` of the body. If it `cuts`, the remainder of the full blocks
 // becomes the next statement. Error: that of a rewrite; the script is half
 // done.
-absl::Status PlanMap(rewrite::ScriptRunner& script, size_t at,
+absl::Status PlanMap(rewrite::Rewriter& rewriter, size_t at,
                      const std::vector<NestLoop>& loops,
                      const GpuTarget& target, bool cuts);
 

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
@@ -20,12 +18,13 @@
 namespace ocannl::gpu {
 namespace {
 
-using rewrite::ScriptRunner;
+using rewrite::NewLoops;
+using rewrite::Rewriter;
 
 class ProductPlanner {
  public:
-  ProductPlanner(ScriptRunner& script, size_t at, const GpuTarget& target)
-      : script_(script), at_(at), target_(target) {}
+  ProductPlanner(Rewriter& rewriter, size_t at, const GpuTarget& target)
+      : rewriter_(rewriter), at_(at), target_(target) {}
 
   absl::Status Run(const Product& product, const ProductTile& tile) {
     OCANNL_RETURN_IF_ERROR(CutRests(product, tile));
@@ -53,25 +52,17 @@ class ProductPlanner {
   }
 
  private:
-  const LoopProgram& program() const { return script_.program(); }
+  const LoopProgram& program() const { return rewriter_.program(); }
 
-  template <class... Parts>
-  absl::Status Line(const Parts&... parts) {
-    return script_.Line(absl::StrCat(parts...));
-  }
-
-  // Gives the new loop.
+  // Gives the loop over a strip.
   absl::StatusOr<IteratorId> Split(IteratorId loop, int64_t size) {
-    const IteratorId inner = NextIterator(program());
-    OCANNL_RETURN_IF_ERROR(Line("split ", Name(loop), " ", size));
-    return inner;
+    OCANNL_ASSIGN_OR_RETURN(const NewLoops made, rewriter_.Split(loop, size));
+    return made[0];
   }
 
   absl::Status Reorder(const std::vector<IteratorId>& order) {
     if (order.size() < 2) return absl::OkStatus();
-    std::string line = "reorder";
-    for (IteratorId loop : order) absl::StrAppend(&line, " ", Name(loop));
-    return Line(line);
+    return rewriter_.Reorder(order);
   }
 
   absl::Status CutRests(const Product& product, const ProductTile& tile) {
@@ -81,8 +72,8 @@ class ProductPlanner {
         if (rest == 0) continue;
         size_t which = 0;
         while (product.outputs[which].iterator != part.loop.iterator) ++which;
-        OCANNL_RETURN_IF_ERROR(
-            CutNest(script_, product.outputs, which, part.loop.extent - rest));
+        OCANNL_RETURN_IF_ERROR(CutNest(rewriter_, product.outputs, which,
+                                       part.loop.extent - rest));
       }
     }
     return absl::OkStatus();
@@ -133,23 +124,26 @@ class ProductPlanner {
     return BodyOf(program(), at_, grid_.size());
   }
 
-  // The iterators of the loop and those that are all in it.
-  static std::vector<IteratorId> ChainOf(const Stmt& stmt) {
-    std::vector<IteratorId> chain;
-    for (const For* loop = std::get_if<For>(&stmt); loop != nullptr;
-         loop = OnlyLoopIn(*loop)) {
-      chain.push_back(loop->iterator);
-    }
-    return chain;
+  // The loops of a statement of the block, each all that is in the one before.
+  std::vector<IteratorId> LoopsOf(size_t k) const {
+    return IteratorsOf(LoopChain(std::get<For>(BlockBody().stmts[k])));
+  }
+
+  const For& LoopOver(IteratorId iterator) const {
+    const For* found = nullptr;
+    WalkLoops(program().body, [&](const For& loop) {
+      if (loop.iterator == iterator) found = &loop;
+    });
+    return *found;
   }
 
   // A nest of threads and registers for each statement.
   absl::Status DistributeStatements(size_t statements) {
     if (statements == 1) return absl::OkStatus();
-    std::vector<IteratorId> loops = ChainOf(BlockBody().stmts[0]);
+    std::vector<IteratorId> loops = LoopsOf(0);
     loops.resize(threads_ + registers_);
     for (; !loops.empty(); loops.pop_back()) {
-      OCANNL_RETURN_IF_ERROR(Line("distribute ", Name(loops.back())));
+      OCANNL_RETURN_IF_ERROR(rewriter_.Distribute(loops.back()));
     }
     return absl::OkStatus();
   }
@@ -158,11 +152,7 @@ class ProductPlanner {
   // register.
   absl::Status Unroll(absl::Span<const IteratorId> loops) {
     for (IteratorId loop : loops) {
-      int64_t extent = 0;
-      WalkLoops(program().body, [&](const For& each) {
-        if (each.iterator == loop) extent = each.extent;
-      });
-      OCANNL_RETURN_IF_ERROR(Line("unroll_jam ", Name(loop), " ", extent));
+      OCANNL_RETURN_IF_ERROR(rewriter_.UnrollJam(loop, LoopOver(loop).extent));
     }
     return absl::OkStatus();
   }
@@ -172,7 +162,7 @@ class ProductPlanner {
     const size_t count = BlockBody().stmts.size();
     for (size_t k = 0; k < count; ++k) {
       if (k == sum) continue;
-      const std::vector<IteratorId> chain = ChainOf(BlockBody().stmts[k]);
+      const std::vector<IteratorId> chain = LoopsOf(k);
       OCANNL_RETURN_IF_ERROR(
           Unroll(absl::MakeSpan(chain).subspan(threads_, registers_)));
     }
@@ -181,7 +171,7 @@ class ProductPlanner {
 
   // Steps of the reduction around the threads and a few in each.
   absl::Status BlockReduction(const Product& product, int64_t room) {
-    const std::vector<IteratorId> chain = ChainOf(BlockBody().stmts[sum_]);
+    const std::vector<IteratorId> chain = LoopsOf(sum_);
     const auto outputs =
         chain.begin() + static_cast<int64_t>(threads_ + registers_);
     std::vector<IteratorId> order(outputs, chain.end());
@@ -197,21 +187,19 @@ class ProductPlanner {
     if (2 * size <= std::min(room, extent)) size = std::min(room, extent);
     const IteratorId steps = order[step];
     const size_t inner = product.reduced.size() - step - 1;
-    OCANNL_ASSIGN_OR_RETURN(const IteratorId first, Split(steps, size));
-    OCANNL_RETURN_IF_ERROR(PutThreadsFirst(steps, first, inner));
+    OCANNL_ASSIGN_OR_RETURN(const NewLoops made, rewriter_.Split(steps, size));
+    OCANNL_RETURN_IF_ERROR(PutThreadsFirst(steps, made[0], inner));
     if (extent % size == 0) return absl::OkStatus();
-    const IteratorId tail{first.index + 1};
-    OCANNL_ASSIGN_OR_RETURN(const IteratorId last, Split(tail, extent % size));
-    return PutThreadsFirst(tail, last, inner);
+    OCANNL_ASSIGN_OR_RETURN(const IteratorId last,
+                            Split(made[1], extent % size));
+    return PutThreadsFirst(made[1], last, inner);
   }
 
   // In `steps`, the threads outside of the loop `step` and `inner` more.
   absl::Status PutThreadsFirst(IteratorId steps, IteratorId step,
                                size_t inner) {
-    std::vector<IteratorId> chain;
-    WalkLoops(program().body, [&](const For& loop) {
-      if (loop.iterator == step) chain = ChainOf(loop);
-    });
+    const std::vector<IteratorId> chain =
+        IteratorsOf(LoopChain(LoopOver(step)));
     const auto threads = chain.begin() + 1 + static_cast<int64_t>(inner);
     const auto registers = threads + static_cast<int64_t>(threads_);
     std::vector<IteratorId> order(threads, registers);
@@ -230,49 +218,43 @@ class ProductPlanner {
   // them.
   absl::Status UnrollSteps(IteratorId steps) {
     int64_t all = 1;  // operations of a step
-    int64_t extent = 0;
-    WalkLoops(program().body, [&](const For& loop) {
-      if (loop.iterator != steps) return;
-      extent = loop.extent;
-      WalkLoops(loop.body, [&](const For& inner) { all *= inner.extent; });
-    });
+    const int64_t extent = LoopOver(steps).extent;
+    WalkLoops(LoopOver(steps).body,
+              [&](const For& inner) { all *= inner.extent; });
     int64_t count = std::clamp<int64_t>(kMostUnrolled / all, 1, extent);
     while (extent % count != 0) --count;
     if (count == 1) return absl::OkStatus();
     if (count < extent) {
       OCANNL_ASSIGN_OR_RETURN(steps, Split(steps, count));
     }
-    return Line("bind ", Name(steps), " unroll");
+    return rewriter_.Bind(steps, LoopKind::kUnroll);
   }
 
   // In registers from the first statement to the last.
   absl::Status KeepResults(const Product& product) {
     const std::vector<Stmt>& stmts = BlockBody().stmts;
-    return Line("privatize ", program().buffers[product.result.buffer].name,
-                " ", Name(std::get<For>(stmts.front()).iterator), " ",
-                Name(std::get<For>(stmts.back()).iterator));
+    return rewriter_.Privatize(program().buffers[product.result.buffer].name,
+                               std::get<For>(stmts.front()).iterator,
+                               std::get<For>(stmts.back()).iterator);
   }
 
   absl::Status BindLoops() {
     std::vector<IteratorId> threads = bound_;
-    for (const Stmt& stmt : BlockBody().stmts) {
-      const std::vector<IteratorId> chain = ChainOf(stmt);
-      const bool is_sum = absl::c_any_of(staged_, [&](IteratorId steps) {
-        bool is_in = std::get<For>(stmt).iterator == steps;
-        WalkLoops(std::get<For>(stmt).body, [&](const For& loop) {
-          is_in = is_in || loop.iterator == steps;
-        });
-        return is_in;
+    for (size_t k = 0; k < BlockBody().stmts.size(); ++k) {
+      bool is_sum = false;
+      WalkLoops({{BlockBody().stmts[k]}}, [&](const For& loop) {
+        is_sum |= absl::c_linear_search(staged_, loop.iterator);
       });
       if (is_sum) continue;
+      const std::vector<IteratorId> chain = LoopsOf(k);
       threads.insert(threads.end(), chain.begin(),
                      chain.begin() + static_cast<int64_t>(threads_));
     }
     for (IteratorId loop : grid_) {
-      OCANNL_RETURN_IF_ERROR(Line("bind ", Name(loop), " grid"));
+      OCANNL_RETURN_IF_ERROR(rewriter_.Bind(loop, LoopKind::kGrid));
     }
     for (IteratorId loop : threads) {
-      OCANNL_RETURN_IF_ERROR(Line("bind ", Name(loop), " thread"));
+      OCANNL_RETURN_IF_ERROR(rewriter_.Bind(loop, LoopKind::kThread));
     }
     return absl::OkStatus();
   }
@@ -280,9 +262,8 @@ class ProductPlanner {
   absl::Status StageOperands(const Product& product) {
     for (IteratorId steps : staged_) {
       for (const Access& operand : product.operands) {
-        OCANNL_RETURN_IF_ERROR(Line("stage ",
-                                    program().buffers[operand.buffer].name, " ",
-                                    Name(steps)));
+        OCANNL_RETURN_IF_ERROR(
+            rewriter_.Stage(program().buffers[operand.buffer].name, steps));
       }
     }
     return absl::OkStatus();
@@ -291,13 +272,8 @@ class ProductPlanner {
   // Where there are enough of them to wait for.
   void PrefetchTiles() {
     for (IteratorId steps : staged_) {
-      int64_t extent = 0;
-      WalkLoops(program().body, [&](const For& loop) {
-        if (loop.iterator == steps) extent = loop.extent;
-      });
-      if (extent >= kLeastTiles) {
-        Line("prefetch ", Name(steps)).IgnoreError();
-      }
+      if (LoopOver(steps).extent < kLeastTiles) continue;
+      rewriter_.Prefetch(steps).IgnoreError();
     }
   }
 
@@ -305,7 +281,7 @@ class ProductPlanner {
   static constexpr int64_t kLeastTiles = 4;      // none has measured it
   static constexpr int64_t kMostUnrolled = 512;  // operations of a loop's body
 
-  ScriptRunner& script_;
+  Rewriter& rewriter_;
   const size_t at_;
   const GpuTarget& target_;
   std::vector<IteratorId> grid_;
@@ -319,17 +295,17 @@ class ProductPlanner {
 
 }  // namespace
 
-bool PlanProduct(ScriptRunner& script, size_t at, const GpuTarget& target,
+bool PlanProduct(Rewriter& rewriter, size_t at, const GpuTarget& target,
                  bool cuts) {
-  const std::optional<Product> product = AsProduct(script.program(), at);
+  const std::optional<Product> product = AsProduct(rewriter.program(), at);
   if (!product ||
       Iterations(product->reduced) < static_cast<double>(target.steps)) {
     return false;
   }
   const std::vector<ProductTile> tiles = TilesOf(*product, target, cuts);
   return absl::c_any_of(tiles, [&](const ProductTile& tile) {
-    ScriptRunner::Savepoint before(script);
-    if (ProductPlanner(script, at, target).Run(*product, tile).ok()) {
+    Rewriter::Savepoint before(rewriter);
+    if (ProductPlanner(rewriter, at, target).Run(*product, tile).ok()) {
       return true;
     }
     before.RollBack();

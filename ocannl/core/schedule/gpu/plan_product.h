@@ -24,14 +24,14 @@
 #include <cstddef>
 
 #include "ocannl/core/schedule/gpu/target.h"
-#include "ocannl/core/schedule/rewrite/script.h"
+#include "ocannl/core/schedule/rewrite/rewriter.h"
 
 namespace ocannl::gpu {
 
 // Whether the statement `at` of the body is a kernel of that form now; what its
 // tiles leave over stands behind it. Else it is as it was. If it `cuts` not,
 // all tiles are full.
-bool PlanProduct(rewrite::ScriptRunner& script, size_t at,
+bool PlanProduct(rewrite::Rewriter& rewriter, size_t at,
                  const GpuTarget& target, bool cuts);
 
 }  // namespace ocannl::gpu

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
@@ -21,6 +19,8 @@
 
 namespace ocannl::gpu {
 namespace {
+
+using rewrite::Rewriter;
 
 // How much of the work of a cross-thread reduction is in lanes, against what is
 // left to one thread. No GPU has measured it.
@@ -72,7 +72,7 @@ bool IsReduction(const Block& row, const GpuTarget& target) {
 const For* MapLoop(const LoopProgram& program, const Stmt& stmt) {
   const For* outermost = std::get_if<For>(&stmt);
   if (outermost == nullptr) return nullptr;
-  const For& loop = InnermostOf(*outermost);
+  const For& loop = *LoopChain(*outermost).back();
   const bool is_map =
       loop.kind == LoopKind::kFor && CanRunAsLanes(program, loop);
   return is_map ? &loop : nullptr;
@@ -82,8 +82,9 @@ const For* MapLoop(const LoopProgram& program, const Stmt& stmt) {
 // threads; empty: there is none.
 std::vector<NestLoop> LoopsToThreads(const Stmt& stmt) {
   std::vector<NestLoop> loops;
-  const For* in = std::get_if<For>(&stmt);
-  for (; in != nullptr; in = OnlyLoopIn(*in)) {
+  const For* outermost = std::get_if<For>(&stmt);
+  if (outermost == nullptr) return loops;
+  for (const For* in : LoopChain(*outermost)) {
     loops.push_back({in->iterator, in->extent});
     if (in->kind == LoopKind::kThread) return loops;
     if (in->kind != LoopKind::kFor) break;
@@ -93,38 +94,31 @@ std::vector<NestLoop> LoopsToThreads(const Stmt& stmt) {
 
 // Loop interchange: loops around threads go into them, so that a thread need
 // not wait for the others after each iteration.
-void PutLoopsIntoThreads(rewrite::ScriptRunner& script, size_t at,
-                         size_t rows) {
+void PutLoopsIntoThreads(Rewriter& rewriter, size_t at, size_t rows) {
   const auto row = [&]() -> const std::vector<Stmt>& {
-    return BodyOf(script.program(), at, rows).stmts;
+    return BodyOf(rewriter.program(), at, rows).stmts;
   };
   for (size_t k = 0; k < row().size(); ++k) {
     const std::vector<NestLoop> nest = LoopsToThreads(row()[k]);
     if (nest.size() < 2) continue;
-    std::string line = absl::StrCat("reorder ", Name(nest.back().iterator));
+    std::vector<IteratorId> order = {nest.back().iterator};
     for (size_t outer = 0; outer + 1 < nest.size(); ++outer) {
-      absl::StrAppend(&line, " ", Name(nest[outer].iterator));
+      order.push_back(nest[outer].iterator);
     }
-    rewrite::ScriptRunner::Savepoint before(script);
+    Rewriter::Savepoint before(rewriter);
     // Threads that were independent in each iteration need not be in all.
-    if (!script.Line(line).ok() ||
-        !IsParallel(script.program(), std::get<For>(row()[k]))) {
+    if (!rewriter.Reorder(order).ok() ||
+        !IsParallel(rewriter.program(), std::get<For>(row()[k]))) {
       before.RollBack();
       continue;
     }
     NestLoop loop = nest[nest.size() - 2];
     if (loop.extent > kCellsOfThread) {
-      const IteratorId strip = NextIterator(script.program());
-      if (!script
-               .Line(
-                   absl::StrCat("split ", Name(loop.iterator), " ", kUnrolled))
-               .ok()) {
-        continue;
-      }
-      loop.iterator = strip;
+      const rewrite::Made made = rewriter.Split(loop.iterator, kUnrolled);
+      if (!made.ok()) continue;
+      loop.iterator = made->front();
     }
-    script.Line(absl::StrCat("bind ", Name(loop.iterator), " unroll"))
-        .IgnoreError();
+    rewriter.Bind(loop.iterator, LoopKind::kUnroll).IgnoreError();
   }
 }
 
@@ -138,9 +132,9 @@ bool IsOfThreads(const LoopProgram& program, const Block& row,
 }
 
 // Cache read into registers of what several phases read of a row.
-void KeepInRegisters(rewrite::ScriptRunner& script, size_t at, size_t rows) {
+void KeepInRegisters(Rewriter& rewriter, size_t at, size_t rows) {
   std::map<BufferId, std::vector<IteratorId>> readers;
-  const LoopProgram& program = script.program();
+  const LoopProgram& program = rewriter.program();
   for (const Stmt& stmt : BodyOf(program, at, rows).stmts) {
     const For* loop = std::get_if<For>(&stmt);
     if (loop == nullptr) continue;
@@ -151,12 +145,12 @@ void KeepInRegisters(rewrite::ScriptRunner& script, size_t at, size_t rows) {
   }
   for (const auto& [id, loops] : readers) {
     if (loops.size() < 2) continue;
-    rewrite::ScriptRunner::Savepoint before(script);
-    const BufferId copy{static_cast<int32_t>(program.buffers.size())};
-    const std::string line =
-        absl::StrCat("pack ", program.buffers[id].name, " ",
-                     Name(loops.front()), " ", Name(loops.back()));
-    if (!script.Line(line).ok() ||
+    Rewriter::Savepoint before(rewriter);
+    const BufferId copy = program.buffers.next_id();
+    if (!rewriter
+             .Pack(program.buffers[id].name, loops.front(), loops.back(),
+                   std::vector<IteratorId>())
+             .ok() ||
         !IsOfThreads(program, BodyOf(program, at, rows), copy)) {
       before.RollBack();
     }
@@ -192,41 +186,36 @@ bool IsOfRows(const LoopProgram& program, size_t at, size_t rows,
                                   MapLoop(program, stmt) != nullptr);
 }
 
-absl::Status PlanRows(rewrite::ScriptRunner& script, size_t at, size_t rows,
+absl::Status PlanRows(Rewriter& rewriter, size_t at, size_t rows,
                       const GpuTarget& target) {
   const IteratorId innermost =
-      ParallelLoops(script.program(), at)[rows - 1].iterator;
-  const Block& row = BodyOf(script.program(), at, rows);
+      ParallelLoops(rewriter.program(), at)[rows - 1].iterator;
+  const Block& row = BodyOf(rewriter.program(), at, rows);
   const int64_t lanes = WorkOf(row, 1).lanes;
   if (lanes > kMaxThreads) {
     return absl::ResourceExhaustedError("more lanes than threads of a block");
   }
   std::vector<NestLoop> maps;
   for (const Stmt& stmt : row.stmts) {
-    const For* map = MapLoop(script.program(), stmt);
+    const For* map = MapLoop(rewriter.program(), stmt);
     if (map != nullptr) maps.push_back({map->iterator, map->extent});
   }
-  auto vectorize = [&](IteratorId loop) {
-    return script.Line(absl::StrCat("vectorize ", Name(loop)));
-  };
   for (const NestLoop& map : maps) {
     if (map.extent <= lanes) {
-      OCANNL_RETURN_IF_ERROR(vectorize(map.iterator));
+      OCANNL_RETURN_IF_ERROR(rewriter.Vectorize(map.iterator));
       continue;
     }
-    const IteratorId strip = NextIterator(script.program());
-    OCANNL_RETURN_IF_ERROR(
-        script.Line(absl::StrCat("split ", Name(map.iterator), " ", lanes)));
-    OCANNL_RETURN_IF_ERROR(vectorize(strip));
+    OCANNL_ASSIGN_OR_RETURN(const rewrite::NewLoops made,
+                            rewriter.Split(map.iterator, lanes));
+    OCANNL_RETURN_IF_ERROR(rewriter.Vectorize(made[0]));
     if (map.extent % lanes == 0) continue;
-    OCANNL_RETURN_IF_ERROR(vectorize({strip.index + 1}));
+    OCANNL_RETURN_IF_ERROR(rewriter.Vectorize(made[1]));
   }
-  OCANNL_RETURN_IF_ERROR(
-      script.Line(absl::StrCat("cross_thread ", Name(innermost))));
-  PutLoopsIntoThreads(script, at, rows);
-  KeepInRegisters(script, at, rows);
-  const Block& body = BodyOf(script.program(), at, rows);
-  if (SharedBytes(script.program(), body) > target.shared_bytes) {
+  OCANNL_RETURN_IF_ERROR(rewriter.CrossThread(innermost));
+  PutLoopsIntoThreads(rewriter, at, rows);
+  KeepInRegisters(rewriter, at, rows);
+  const Block& body = BodyOf(rewriter.program(), at, rows);
+  if (SharedBytes(rewriter.program(), body) > target.shared_bytes) {
     return absl::ResourceExhaustedError("lanes that need more shared memory");
   }
   return absl::OkStatus();

@@ -22,7 +22,7 @@
 #include "absl/status/status.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/gpu/target.h"
-#include "ocannl/core/schedule/rewrite/script.h"
+#include "ocannl/core/schedule/rewrite/rewriter.h"
 
 namespace ocannl::gpu {
 
@@ -41,8 +41,8 @@ bool IsOfRows(const LoopProgram& program, size_t at, size_t rows,
               const GpuTarget& target);
 
 // Makes blocks of the first `rows` loops of the statement `at` of the body, in
-// which there is a reduction in lanes. Error: it cannot; the script is lost.
-absl::Status PlanRows(rewrite::ScriptRunner& script, size_t at, size_t rows,
+// which there is a reduction in lanes. Error: it cannot; the program is lost.
+absl::Status PlanRows(rewrite::Rewriter& rewriter, size_t at, size_t rows,
                       const GpuTarget& target);
 
 }  // namespace ocannl::gpu

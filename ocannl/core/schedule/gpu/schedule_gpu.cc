@@ -10,8 +10,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
@@ -26,7 +26,8 @@
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/core/schedule/gpu/waiting_stmts.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/rewrite/script.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
+#include "ocannl/core/schedule/rewrite/rewriter.h"
 
 namespace ocannl::gpu {
 namespace {
@@ -42,8 +43,8 @@ constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
 constexpr char kPass[] = "the plan for a GPU";  // of refusals
 
-using rewrite::ScriptRunner;
-using Savepoint = ScriptRunner::Savepoint;
+using rewrite::NewLoops;
+using Savepoint = rewrite::Rewriter::Savepoint;
 
 // The bytes of the largest cell that the statement names.
 int64_t GreatestCell(const LoopProgram& program, size_t at) {
@@ -76,10 +77,9 @@ class GpuPlanner {
  public:
   GpuPlanner(const LoopProgram& program, const GpuTarget& target,
              const GpuOptions& options)
-      : script_(program),
-        target_(target),
-        options_(options),
-        waiting_(script_, last_uses_) {}
+      : program_(program), target_(target), options_(options) {
+    CountIterators(program_);
+  }
 
   // Error: that of a rewrite, or what Verify says of the result.
   absl::StatusOr<GpuSchedule> Run() {
@@ -91,8 +91,8 @@ class GpuPlanner {
     }
     waiting_.End();
     OCANNL_RETURN_IF_ERROR(Verified());
-    return GpuSchedule{.program = script_.program(),
-                       .script = script_.script()};
+    return GpuSchedule{.program = std::move(program_),
+                       .script = std::move(script_)};
   }
 
   // Called after an error: verifies the plan of each nest. A refused nest is
@@ -110,40 +110,33 @@ class GpuPlanner {
           {.nest = "", .pass = kPass, .reason = std::string(status.message())},
           options_.refused);
     }
-    return {.program = script_.program(), .script = script_.script()};
+    return {.program = std::move(program_), .script = std::move(script_)};
   }
 
  private:
-  const std::vector<Stmt>& Stmts() const {
-    return script_.program().body.stmts;
-  }
-
-  template <class... Parts>
-  absl::Status Line(const Parts&... parts) {
-    return script_.Line(absl::StrCat(parts...));
-  }
+  const std::vector<Stmt>& Stmts() const { return program_.body.stmts; }
 
   absl::Status Prepare() {
     if (absl::c_any_of(Stmts(), [](const Stmt& stmt) {
           return std::holds_alternative<DeclareLocal>(stmt);
         })) {
-      OCANNL_RETURN_IF_ERROR(Line("demote"));
+      OCANNL_RETURN_IF_ERROR(rewriter_.Demote());
     }
     OCANNL_RETURN_IF_ERROR(ZeroLoops());
-    last_uses_.Find(script_.program());
+    last_uses_.Find(program_);
     return absl::OkStatus();
   }
 
   // What Verify and VerifyKernels say of the program.
   absl::Status Verified() const {
-    if (options_.fault == nullptr) return VerifyAll(script_.program());
-    LoopProgram made = script_.program();
+    if (options_.fault == nullptr) return VerifyAll(program_);
+    LoopProgram made = program_;
     OCANNL_RETURN_IF_ERROR(options_.fault(made));
     return VerifyAll(made);
   }
 
   void PlanVerified(size_t at) {
-    Savepoint before(script_);
+    Savepoint before(rewriter_);
     absl::Status status;
     for (const int left_out : {0, 1, 2}) {
       cuts_ = left_out < 1;
@@ -153,9 +146,9 @@ class GpuPlanner {
       if (status.ok()) return;
       before.RollBack();
     }
-    Report(RefusalOf(script_.program(), Stmts()[at], kPass,
-                     std::string(status.message())),
-           options_.refused);
+    Report(
+        RefusalOf(program_, Stmts()[at], kPass, std::string(status.message())),
+        options_.refused);
   }
 
   // Of zero_outs; they stand where what needs them first can take them in.
@@ -164,17 +157,16 @@ class GpuPlanner {
     for (size_t at = 0; at < Stmts().size(); ++at) {
       // One in a loop may be the first of its buffer.
       while (const ZeroOut* zero = std::get_if<ZeroOut>(&Stmts()[at])) {
-        const Buffer& buffer = script_.program().buffers[zero->buffer];
+        const Buffer& buffer = program_.buffers[zero->buffer];
         if (static_cast<int>(buffer.dims.size()) > kMaxLoopDepth / 2) break;
-        if (!buffer.dims.empty()) {
-          zeros.push_back(NextIterator(script_.program()));
-        }
+        const rewrite::Made made = rewriter_.ZeroLoops(buffer.name);
         // One that stays runs in a single thread.
-        if (!Line("zero_loops ", buffer.name).ok()) break;
+        if (!made.ok()) break;
+        if (!made->empty()) zeros.push_back(made->front());
       }
     }
     for (IteratorId loop : zeros) {
-      Line("sink ", Name(loop)).IgnoreError();
+      rewriter_.Sink(loop).IgnoreError();
     }
     return absl::OkStatus();
   }
@@ -188,28 +180,26 @@ class GpuPlanner {
   // The remainder becomes the next statement.
   absl::Status Plan(size_t at) {
     if (!IsPlannable(at)) return absl::OkStatus();
-    PutOutputsFirst(script_, at);
-    const std::vector<NestLoop> loops = ParallelLoops(script_.program(), at);
+    PutOutputsFirst(rewriter_, at);
+    const std::vector<NestLoop> loops = ParallelLoops(program_, at);
     if (loops.empty()) return absl::OkStatus();
-    OCANNL_RETURN_IF_ERROR(Unschedule(script_, at));
+    OCANNL_RETURN_IF_ERROR(Unschedule(rewriter_, at));
     while (FuseNext(at)) {
     }
-    if (PlanProduct(script_, at, target_, cuts_) || PlanRows(at) ||
+    if (PlanProduct(rewriter_, at, target_, cuts_) || PlanRows(at) ||
         PlanVectors(at)) {
       return absl::OkStatus();
     }
-    ContractTemps(at, ParallelLoops(script_.program(), at).back().iterator,
+    ContractTemps(at, ParallelLoops(program_, at).back().iterator,
                   /*most_cells=*/1, kMost);
-    return PlanMap(script_, at, ParallelLoops(script_.program(), at), target_,
-                   cuts_);
+    return PlanMap(rewriter_, at, ParallelLoops(program_, at), target_, cuts_);
   }
 
   // A map whose threads read and write vectors, where all that it accesses
   // allows it and there is one for each thread of each processor.
   bool PlanVectors(size_t at) {
-    std::vector<NestLoop> loops = ParallelLoops(script_.program(), at);
-    const int64_t width =
-        kMostVectorBytes / GreatestCell(script_.program(), at);
+    std::vector<NestLoop> loops = ParallelLoops(program_, at);
+    const int64_t width = kMostVectorBytes / GreatestCell(program_, at);
     NestLoop& strips = loops.back();
     if (width < 2 || strips.extent % width != 0) return false;
     strips.extent /= width;
@@ -218,17 +208,17 @@ class GpuPlanner {
                             std::max<int64_t>(target_.multiprocessors, 1))) {
       return false;
     }
-    Savepoint before(script_);
-    const IteratorId lanes = NextIterator(script_.program());
+    Savepoint before(rewriter_);
     auto plan = [&]() -> absl::Status {
-      OCANNL_RETURN_IF_ERROR(Line("split ", Name(strips.iterator), " ", width));
+      OCANNL_ASSIGN_OR_RETURN(const NewLoops made,
+                              rewriter_.Split(strips.iterator, width));
       ContractTemps(at, strips.iterator, width, kMost);
-      OCANNL_RETURN_IF_ERROR(Line("vectorize ", Name(lanes)));
-      const Block& body = BodyOf(script_.program(), at, loops.size());
+      OCANNL_RETURN_IF_ERROR(rewriter_.Vectorize(made[0]));
+      const Block& body = BodyOf(program_, at, loops.size());
       const auto found =
-          FindVectorAccesses(script_.program(), std::get<For>(body.stmts[0]));
+          FindVectorAccesses(program_, std::get<For>(body.stmts[0]));
       if (!found || !found->is_all) return absl::NotFoundError("no vectors");
-      return PlanMap(script_, at, loops, target_, cuts_);
+      return PlanMap(rewriter_, at, loops, target_, cuts_);
     };
     if (plan().ok()) return true;
     before.RollBack();
@@ -240,12 +230,10 @@ class GpuPlanner {
   // so many bytes.
   void ContractTemps(size_t at, IteratorId loop, int64_t most_cells,
                      int64_t most_bytes) {
-    const LoopProgram& program = script_.program();
+    const LoopProgram& program = program_;
     for (BufferId id : last_uses_.OwnTemps(program, at, waiting_.size())) {
-      Savepoint before(script_);
-      const std::string line = absl::StrCat(
-          "contract_array ", program.buffers[id].name, " ", Name(loop));
-      if (!script_.Line(line).ok() ||
+      Savepoint before(rewriter_);
+      if (!rewriter_.ContractArray(program.buffers[id].name, loop).ok() ||
           NumElements(program.buffers[id].dims) > most_cells ||
           BytesOfNest(program, at) > most_bytes) {
         before.RollBack();
@@ -257,18 +245,18 @@ class GpuPlanner {
   // else is done with them is done there, if that leaves blocks for all
   // processors, or little for each.
   bool PlanRows(size_t at) {
-    size_t rows = RowLoops(script_.program(), at, target_);
+    size_t rows = RowLoops(program_, at, target_);
     const bool starts = rows > 0;
     if (!starts && waiting_.Has(at + 1) && IsPlannable(at + 1)) {
-      rows = RowLoops(script_.program(), at + 1, target_);
+      rows = RowLoops(program_, at + 1, target_);
     }
-    if (rows == 0 || !IsOfRows(script_.program(), at, rows, target_)) {
+    if (rows == 0 || !IsOfRows(program_, at, rows, target_)) {
       return false;
     }
-    Savepoint alone(script_);
+    Savepoint alone(rewriter_);
     bool fused = false;
     auto has_blocks = [&] {
-      return HasBlocks(at, rows) || HasShortRows(script_.program(), at, rows);
+      return HasBlocks(at, rows) || HasShortRows(program_, at, rows);
     };
     while (has_blocks() && FuseRows(at, rows)) fused = true;
     if (fused && PlanFusedRows(at, rows)) return true;
@@ -279,9 +267,9 @@ class GpuPlanner {
   }
 
   bool PlanFusedRows(size_t at, size_t rows) {
-    ContractTemps(at, ParallelLoops(script_.program(), at)[rows - 1].iterator,
-                  kMost, MostBytesOfRow());
-    return gpu::PlanRows(script_, at, rows, target_).ok();
+    ContractTemps(at, ParallelLoops(program_, at)[rows - 1].iterator, kMost,
+                  MostBytesOfRow());
+    return gpu::PlanRows(rewriter_, at, rows, target_).ok();
   }
 
   // A row on the smallest GPUs may take all.
@@ -291,7 +279,7 @@ class GpuPlanner {
   }
 
   bool HasBlocks(size_t at, size_t rows) const {
-    std::vector<NestLoop> loops = ParallelLoops(script_.program(), at);
+    std::vector<NestLoop> loops = ParallelLoops(program_, at);
     loops.resize(rows);
     return Iterations(loops) >= static_cast<double>(target_.multiprocessors);
   }
@@ -305,16 +293,14 @@ class GpuPlanner {
   // and that one with what is like it before.
   bool FuseRows(size_t at, size_t rows) {
     if (!HasNext(at)) return false;
-    Savepoint before(script_);
-    PutOutputsFirst(script_, at + 1);
-    auto is_of_rows = [&] {
-      return IsOfRows(script_.program(), at + 1, rows, target_);
-    };
+    Savepoint before(rewriter_);
+    PutOutputsFirst(rewriter_, at + 1);
+    auto is_of_rows = [&] { return IsOfRows(program_, at + 1, rows, target_); };
     if (is_of_rows()) {
       while (FuseNext(at + 1)) {
       }
       if (is_of_rows() && Fuse(at, rows) &&
-          BytesOfNest(script_.program(), at) <= MostBytesOfRow()) {
+          BytesOfNest(program_, at) <= MostBytesOfRow()) {
         return true;
       }
     }
@@ -326,8 +312,8 @@ class GpuPlanner {
   // loops, and at most one has more.
   bool FuseNext(size_t at) {
     if (!HasNext(at)) return false;
-    PutOutputsFirst(script_, at + 1);
-    const LoopProgram& program = script_.program();
+    PutOutputsFirst(rewriter_, at + 1);
+    const LoopProgram& program = program_;
     const std::vector<NestLoop> first = ParallelLoops(program, at);
     const std::vector<NestLoop> second = ParallelLoops(program, at + 1);
     if (!absl::c_equal(first, second, [](const auto& a, const auto& b) {
@@ -346,34 +332,40 @@ class GpuPlanner {
   // The first `depth` loops of the statement with those of the next one, which
   // are as long.
   bool Fuse(size_t at, size_t depth) {
-    const std::vector<NestLoop> first = ParallelLoops(script_.program(), at);
-    const std::vector<NestLoop> second =
-        ParallelLoops(script_.program(), at + 1);
-    Savepoint before(script_);
-    if (!Unschedule(script_, at + 1).ok()) {
+    const std::vector<NestLoop> first = ParallelLoops(program_, at);
+    const std::vector<NestLoop> second = ParallelLoops(program_, at + 1);
+    Savepoint before(rewriter_);
+    if (!Unschedule(rewriter_, at + 1).ok()) {
       before.RollBack();
       return false;
     }
     for (size_t k = 0; k < depth; ++k) {
-      const std::string line = absl::StrCat("fuse ", Name(first[k].iterator),
-                                            " ", Name(second[k].iterator));
-      if (script_.Line(line).ok()) continue;
+      if (rewriter_.Fuse(first[k].iterator, second[k].iterator).ok()) continue;
       before.RollBack();
       return false;
     }
     return true;
   }
 
-  ScriptRunner script_;
+  LoopProgram program_;
+  std::string script_;
+  rewrite::Rewriter rewriter_{program_, &script_};
   const GpuTarget& target_;
   const GpuOptions& options_;
   bool cuts_ = true;
   bool fuses_ = true;
   LastUses last_uses_;
-  WaitingStmts waiting_;
+  WaitingStmts waiting_{program_, rewriter_, last_uses_};
 };
 
 }  // namespace
+
+absl::StatusOr<LoopProgram> Demoted(LoopProgram program) {
+  OCANNL_RETURN_IF_ERROR(rewrite::Demote(program));
+  OCANNL_RETURN_IF_ERROR(VerifyPromises(program));
+  OCANNL_RETURN_IF_ERROR(VerifyKernels(program));
+  return program;
+}
 
 GpuSchedule PlanGpu(const LoopProgram& program, const GpuTarget& target,
                     const GpuOptions& options) {

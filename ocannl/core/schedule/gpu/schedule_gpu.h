@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/gpu/target.h"
 #include "ocannl/core/schedule/refusal.h"
@@ -39,6 +40,10 @@ struct GpuOptions {
   // it may change, or refuses it.
   std::function<absl::Status(LoopProgram& made)> fault = nullptr;
 };
+
+// What a program without a schedule becomes: locals of its body, which no two
+// kernels share, are temps. Error: what VerifyPromises or VerifyKernels say.
+absl::StatusOr<LoopProgram> Demoted(LoopProgram program);
 
 // Verify accepts `program`, and Verify and VerifyKernels accept the result. It
 // has the same buffers in the same order, of which temps may be private or

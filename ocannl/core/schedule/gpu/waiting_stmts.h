@@ -18,41 +18,39 @@
 
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/gpu/last_uses.h"
-#include "ocannl/core/schedule/rewrite/script.h"
+#include "ocannl/core/schedule/rewrite/rewriter.h"
 
 namespace ocannl::gpu {
 
 class WaitingStmts {
  public:
-  // Both outlive it. Without Begin, none waits.
-  WaitingStmts(rewrite::ScriptRunner& script, LastUses& last_uses)
-      : script_(script), last_uses_(last_uses) {}
+  // All outlive it; the rewriter is of the program. Without Begin, none waits.
+  WaitingStmts(LoopProgram& program, rewrite::Rewriter& rewriter,
+               LastUses& last_uses)
+      : program_(program), rewriter_(rewriter), last_uses_(last_uses) {}
 
   // Takes all statements out of the body.
   void Begin();
 
-  // Whether the body has a statement `at`, once those that wait are there. New
-  // loops are numbered as if all statements were in the body.
+  // Whether the body has a statement `at`, once those that wait are there.
   bool Has(size_t at);
 
   // How many come after the body.
   size_t size() const { return waiting_.size(); }
 
-  // The first statement of the body is planned, and leaves it.
+  // The first statement of the body is planned, and leaves it. There is no
+  // savepoint.
   void Done();
 
   // Puts all statements back, in order.
   void End();
 
  private:
-  rewrite::ScriptRunner& script_;
+  LoopProgram& program_;
+  rewrite::Rewriter& rewriter_;
   LastUses& last_uses_;
   std::vector<Stmt> waiting_;  // the next one last
-  // Numbers above those of the loops of the last k that wait, by k.
-  std::vector<IteratorId> next_of_waiting_;
   std::vector<Stmt> done_;
-  IteratorId next_of_done_{0};
-  IteratorId before_{0};  // the program's next_iterator
 };
 
 }  // namespace ocannl::gpu

@@ -61,11 +61,10 @@ absl::Status ZeroLoops(LoopProgram& program, absl::string_view buffer) {
     return IllegalError("`", buffer, "` has ", dims.size(),
                         " axes: loops over them would be too deep");
   }
-  IteratorId next = NextIterator(program);
   Set set{{id, {}}, program.exprs.Add(Constant{dtype, 0})};
   std::vector<NestLoop> loops;
   for (int64_t extent : dims) {
-    loops.push_back({next++, extent});
+    loops.push_back({program.FreshIterator(), extent});
     set.target.indices.push_back(Iterator(loops.back().iterator));
   }
   *site.stmt = Around(loops, {std::move(set)});

@@ -65,15 +65,14 @@ absl::StatusOr<BufferId> BufferFor(LoopProgram& program, absl::string_view name,
 }
 
 // The region on a copy of `buffer` in fast memory.
-void Place(const LoopRegion& region, Stager& stager, bool fills,
-           bool is_private) {
+void Place(LoopProgram& program, const LoopRegion& region, Stager& stager,
+           bool fills, bool is_private) {
   std::vector<Stmt> before;
   std::vector<Stmt> behind;
   if (fills) before.push_back(stager.CopyLoops(/*into_copy=*/true));
   if (stager.writes()) {
     behind.push_back(stager.CopyLoops(/*into_copy=*/false));
   }
-  const IteratorId next = stager.NewIterator();
   For loop = stager.TakeLoop();
   std::vector<Stmt> stmts = std::move(before);
   if (region.first == region.last) {
@@ -84,7 +83,7 @@ void Place(const LoopRegion& region, Stager& stager, bool fills,
   absl::c_move(behind, std::back_inserter(stmts));
   if (region.in_body && is_private) {
     // A private buffer belongs to one statement of the program's body.
-    For all{LoopKind::kFor, next, 1, {std::move(stmts)}};
+    For all{LoopKind::kFor, program.FreshIterator(), 1, {std::move(stmts)}};
     stmts.clear();
     stmts.push_back(std::move(all));
   }
@@ -97,10 +96,9 @@ absl::Status Privatize(LoopProgram& program, absl::string_view buffer,
                        IteratorId first, IteratorId last) {
   OCANNL_ASSIGN_OR_RETURN(const LoopRegion region,
                           FindRegion(program, first, last));
-  const IteratorId next = NextIterator(program);
   OCANNL_ASSIGN_OR_RETURN(const BufferId id,
                           BufferFor(program, buffer, region, true));
-  Stager stager(&program, id, AsLoop(region, next), next);
+  Stager stager(&program, id, AsLoop(region, program.next_iterator));
   absl::Status status = stager.Collect();
   if (!status.ok()) {
     PutBack(region, stager.TakeLoop());
@@ -109,7 +107,7 @@ absl::Status Privatize(LoopProgram& program, absl::string_view buffer,
   stager.UseCopy("acc", Role::kPrivate);
   // Where every cell is written first, there is nothing to read.
   const bool fills = !stager.FillsItself();
-  Place(region, stager, fills, /*is_private=*/true);
+  Place(program, region, stager, fills, /*is_private=*/true);
   return absl::OkStatus();
 }
 
@@ -121,10 +119,9 @@ absl::Status Pack(LoopProgram& program, absl::string_view buffer,
   for (IteratorId loop : along) {
     OCANNL_RETURN_IF_ERROR(FindLoop(program, loop).status());
   }
-  const IteratorId next = NextIterator(program);
   OCANNL_ASSIGN_OR_RETURN(const BufferId id,
                           BufferFor(program, buffer, region, false));
-  Stager stager(&program, id, AsLoop(region, next), next, along);
+  Stager stager(&program, id, AsLoop(region, program.next_iterator), along);
   absl::Status status = stager.Collect();
   if (!status.ok()) {
     PutBack(region, stager.TakeLoop());
@@ -132,7 +129,7 @@ absl::Status Pack(LoopProgram& program, absl::string_view buffer,
   }
   const bool in_body = region.in_body;
   stager.UseCopy("packed", in_body ? Role::kTemp : Role::kPrivate);
-  Place(region, stager, /*fills=*/true, /*is_private=*/!in_body);
+  Place(program, region, stager, /*fills=*/true, /*is_private=*/!in_body);
   return absl::OkStatus();
 }
 

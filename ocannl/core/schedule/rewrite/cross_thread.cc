@@ -32,8 +32,7 @@ bool HasVec(const For& loop) {
 
 class CrossThreadWriter {
  public:
-  explicit CrossThreadWriter(const LoopProgram& program)
-      : next_iterator_(NextIterator(program)) {}
+  explicit CrossThreadWriter(LoopProgram& program) : program_(program) {}
 
   // `vec` loops become phases; so does what stands between them, in one thread.
   void Write(Block& block) {
@@ -60,11 +59,11 @@ class CrossThreadWriter {
  private:
   void Flush(Block& serial, std::vector<Stmt>& done) {
     if (serial.stmts.empty()) return;
-    done.push_back(
-        For{LoopKind::kThread, next_iterator_++, 1, std::exchange(serial, {})});
+    done.push_back(For{LoopKind::kThread, program_.FreshIterator(), 1,
+                       std::exchange(serial, {})});
   }
 
-  IteratorId next_iterator_;
+  LoopProgram& program_;
 };
 
 // Error: why threads cannot be what `vec` loops are, or what is between them.

@@ -41,10 +41,8 @@ bool FindLoopIn(Block& block, IteratorId iterator, LoopSite& site) {
 // Things of their own for the copy of a block.
 class Copier {
  public:
-  Copier(LoopProgram& program, IteratorId first_iterator, bool copies_privates)
-      : program_(program),
-        copies_privates_(copies_privates),
-        next_iterator_(first_iterator) {}
+  Copier(LoopProgram& program, bool copies_privates)
+      : program_(program), copies_privates_(copies_privates) {}
 
   // Gets the statements in order.
   void Visit(Stmt& stmt) {
@@ -59,8 +57,9 @@ class Copier {
       return leaf;
     });
     if (For* loop = std::get_if<For>(&stmt)) {
-      iterators_[loop->iterator] = next_iterator_;
-      loop->iterator = next_iterator_++;
+      const IteratorId own = program_.FreshIterator();
+      iterators_[loop->iterator] = own;
+      loop->iterator = own;
     } else if (auto* let = std::get_if<DeclareLocal>(&stmt)) {
       Local copy = program_.locals[let->local];
       copy.name = program_.UnusedName(copy.name);
@@ -109,7 +108,6 @@ class Copier {
 
   LoopProgram& program_;
   const bool copies_privates_;
-  IteratorId next_iterator_;
   absl::flat_hash_map<IteratorId, IteratorId> iterators_;
   absl::flat_hash_map<LocalId, LocalId> locals_;
   absl::flat_hash_map<BufferId, BufferId> buffers_;
@@ -201,9 +199,8 @@ BufferId AddBuffer(LoopProgram& program, const std::string& name, DType dtype,
                               .role = role});
 }
 
-Block Copy(LoopProgram& program, Block block, IteratorId first_iterator,
-           bool copies_privates) {
-  Copier copier(program, first_iterator, copies_privates);
+Block Copy(LoopProgram& program, Block block, bool copies_privates) {
+  Copier copier(program, copies_privates);
   RewriteStmts(block, [&](Stmt& stmt) { copier.Visit(stmt); });
   return block;
 }

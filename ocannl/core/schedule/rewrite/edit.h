@@ -73,11 +73,9 @@ void Substitute(LoopProgram& program, Stmt& stmt, const IteratorMap& values);
 BufferId AddBuffer(LoopProgram& program, const std::string& name, DType dtype,
                    Dims dims, Role role);
 
-// The block once more, with locals and iterators of its own, from
-// `first_iterator` on, and with private buffers of its own where it
-// `copies_privates`.
-Block Copy(LoopProgram& program, Block block, IteratorId first_iterator,
-           bool copies_privates);
+// The block once more, with locals and iterators of its own, outer ones first,
+// and with private buffers of its own where it `copies_privates`.
+Block Copy(LoopProgram& program, Block block, bool copies_privates);
 
 // The first of the statements from `first` up to before `last` that must stay
 // in order with `stmt`; `last`, if there is none.

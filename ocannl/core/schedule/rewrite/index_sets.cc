@@ -167,9 +167,8 @@ absl::Status Cut(LoopProgram& program, IteratorId loop, int64_t at) {
     return IllegalError(Name(loop), " has ", first.extent,
                         " iterations: a cut at ", at, " leaves one part empty");
   }
-  IteratorId next = NextIterator(program);
-  For second{first.kind, next++, first.extent - at, {}};
-  second.body = Copy(program, first.body, next, OwnsPrivates(program, first));
+  For second{first.kind, program.FreshIterator(), first.extent - at, {}};
+  second.body = Copy(program, first.body, OwnsPrivates(program, first));
   Substitute(program, second.body, loop,
              Affine(Iterator(second.iterator)) + at);
   first.extent = at;
@@ -194,17 +193,13 @@ absl::Status Unroll(LoopProgram& program, IteratorId loop) {
   const bool owns_privates = extent > 1 && OwnsPrivates(program, unrolled);
   std::vector<Stmt>& stmts = site.block->stmts;
   const auto at = static_cast<int64_t>(site.at);
-  IteratorId next = NextIterator(program);
   const Block first = std::move(unrolled.body);
   stmts.erase(stmts.begin() + at);
   // The last one first, so that each stands in front of it; the first one
   // keeps its names.
   for (int64_t k = extent - 1; k >= 0; --k) {
     Block body = first;
-    if (k > 0) {
-      body = Copy(program, std::move(body), next, owns_privates);
-      WalkLoops(body, [&](const For&) { ++next.index; });
-    }
+    if (k > 0) body = Copy(program, std::move(body), owns_privates);
     Substitute(program, body, loop, Affine(k));
     stmts.insert(stmts.begin() + at,
                  std::make_move_iterator(body.stmts.begin()),
@@ -216,7 +211,7 @@ absl::Status Unroll(LoopProgram& program, IteratorId loop) {
 absl::Status Enclose(LoopProgram& program, IteratorId first, IteratorId last) {
   OCANNL_ASSIGN_OR_RETURN(const LoopRegion region,
                           FindRegion(program, first, last));
-  For loop{LoopKind::kFor, NextIterator(program), 1, {}};
+  For loop{LoopKind::kFor, program.FreshIterator(), 1, {}};
   loop.body.stmts = region.Take();
   region.Replace({std::move(loop)});
   return absl::OkStatus();
@@ -244,7 +239,6 @@ absl::Status Distribute(LoopProgram& program, IteratorId loop,
     }
     return IllegalError(what, ": one uses a local of another");
   }
-  IteratorId next = NextIterator(program);
   std::vector<Stmt> loops;
   starts.push_back(stmts.size());
   for (size_t k = 0; k + 1 < starts.size(); ++k) {
@@ -253,7 +247,7 @@ absl::Status Distribute(LoopProgram& program, IteratorId loop,
       own.body.stmts.push_back(std::move(stmts[j]));
     }
     if (!loops.empty()) {
-      own.iterator = next++;
+      own.iterator = program.FreshIterator();
       Substitute(program, own.body, loop, Iterator(own.iterator));
     }
     loops.push_back(std::move(own));

@@ -42,16 +42,6 @@ absl::Status Interchange(const LoopProgram& program, For& outer,
                                       : absl::OkStatus();
 }
 
-// The iterators of `count` loops, each all that is in the one before it.
-std::vector<IteratorId> ChainFrom(For& first, size_t count) {
-  std::vector<IteratorId> chain;
-  for (For* at = &first; at != nullptr && chain.size() < count;
-       at = OnlyLoopIn(*at)) {
-    chain.push_back(at->iterator);
-  }
-  return chain;
-}
-
 std::string NamesOf(absl::Span<const IteratorId> loops) {
   return absl::StrJoin(loops, ", ", [](std::string* text, IteratorId loop) {
     absl::StrAppend(text, Name(loop));
@@ -74,14 +64,54 @@ absl::Status Permute(LoopProgram& program, std::vector<IteratorId> chain,
   return absl::OkStatus();
 }
 
+// The loop goes over strips of `size` iterations. Returns the loop over a
+// strip.
+absl::StatusOr<IteratorId> StripMine(LoopProgram& program, IteratorId loop,
+                                     int64_t size) {
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
+  For& strips = site.loop();
+  if (size < 1 || size > strips.extent) {
+    return IllegalError(Name(loop), " has ", strips.extent,
+                        " iterations: no strips of ", size, " fit");
+  }
+  if (site.depth() + LoopDepthOf(strips.body) + 2 > kMaxLoopDepth) {
+    return IllegalError(Name(loop), " is in a nest of ", kMaxLoopDepth,
+                        " loops, which is the most; split another one");
+  }
+  const int64_t count = strips.extent / size;
+  const int64_t rest = strips.extent % size;
+  For strip{strips.kind == LoopKind::kPar ? LoopKind::kFor : strips.kind,
+            program.FreshIterator(), size, std::move(strips.body)};
+  const IteratorId over_strip = strip.iterator;
+  if (strips.kind != LoopKind::kPar) strips.kind = LoopKind::kFor;
+  std::optional<For> tail;
+  if (rest > 0) {
+    tail = For{strip.kind, program.FreshIterator(), rest, strip.body};
+    // What is private to one statement of the program's body stays so.
+    tail->body = Copy(program, std::move(tail->body), site.in_body());
+    Substitute(program, tail->body, loop,
+               Iterator(tail->iterator) + Affine(count * size));
+  }
+  Substitute(program, strip.body, loop,
+             size * Affine(Iterator(loop)) + Iterator(strip.iterator));
+  strips.extent = count;
+  strips.body.stmts = {std::move(strip)};
+  if (tail) {
+    site.block->stmts.insert(
+        site.block->stmts.begin() + static_cast<int64_t>(site.at) + 1,
+        *std::move(tail));
+  }
+  return over_strip;
+}
+
 // Splits the loop in groups of `factor` iterations and puts the loop over a
 // group inside.
 absl::Status SplitAndJam(LoopProgram& program, IteratorId loop, int64_t factor,
                          Legality legality) {
   OCANNL_ASSIGN_OR_RETURN(LoopSite site, FindLoop(program, loop));
   if (factor != site.loop().extent) {
-    const IteratorId group = NextIterator(program);
-    OCANNL_RETURN_IF_ERROR(Split(program, loop, factor));
+    OCANNL_ASSIGN_OR_RETURN(const IteratorId group,
+                            StripMine(program, loop, factor));
     OCANNL_ASSIGN_OR_RETURN(site, FindLoop(program, group));
   }
   For* group = &site.loop();
@@ -108,47 +138,15 @@ absl::Status ChangeNest(LoopProgram& program, size_t nest, Legality legality,
 }  // namespace
 
 absl::Status Split(LoopProgram& program, IteratorId loop, int64_t size) {
-  OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
-  For& strips = site.loop();
-  if (size < 1 || size > strips.extent) {
-    return IllegalError(Name(loop), " has ", strips.extent,
-                        " iterations: no strips of ", size, " fit");
-  }
-  if (site.depth() + LoopDepthOf(strips.body) + 2 > kMaxLoopDepth) {
-    return IllegalError(Name(loop), " is in a nest of ", kMaxLoopDepth,
-                        " loops, which is the most; split another one");
-  }
-  const int64_t count = strips.extent / size;
-  const int64_t rest = strips.extent % size;
-  IteratorId next = NextIterator(program);
-  For strip{strips.kind == LoopKind::kPar ? LoopKind::kFor : strips.kind,
-            next++, size, std::move(strips.body)};
-  if (strips.kind != LoopKind::kPar) strips.kind = LoopKind::kFor;
-  std::optional<For> tail;
-  if (rest > 0) {
-    tail = For{strip.kind, next++, rest, strip.body};
-    // What is private to one statement of the program's body stays so.
-    tail->body = Copy(program, std::move(tail->body), next, site.in_body());
-    Substitute(program, tail->body, loop,
-               Iterator(tail->iterator) + Affine(count * size));
-  }
-  Substitute(program, strip.body, loop,
-             size * Affine(Iterator(loop)) + Iterator(strip.iterator));
-  strips.extent = count;
-  strips.body.stmts = {std::move(strip)};
-  if (tail) {
-    site.block->stmts.insert(
-        site.block->stmts.begin() + static_cast<int64_t>(site.at) + 1,
-        *std::move(tail));
-  }
-  return absl::OkStatus();
+  return StripMine(program, loop, size).status();
 }
 
 absl::Status Reorder(LoopProgram& program, absl::Span<const IteratorId> order,
                      Legality legality) {
   for (IteratorId first : order) {
     OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, first));
-    const std::vector<IteratorId> chain = ChainFrom(site.loop(), order.size());
+    std::vector<IteratorId> chain = IteratorsOf(LoopChain(site.loop()));
+    chain.resize(std::min(chain.size(), order.size()));
     if (!absl::c_is_permutation(chain, order)) continue;
     return ChangeNest(program, site.nest, legality,
                       [&] { return Permute(program, chain, order, legality); });

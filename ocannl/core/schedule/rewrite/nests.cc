@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/rewrite/nests.h"
 
-#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -10,8 +9,7 @@
 
 namespace ocannl::rewrite {
 
-Nests::Nests(LoopProgram& program)
-    : program_(program), next_iterator_(program.next_iterator) {
+Nests::Nests(LoopProgram& program) : program_(program) {
   for (Stmt& stmt : program_.body.stmts) {
     nests_.emplace_back().stmts.push_back(std::move(stmt));
     AddLoops(nests_.size() - 1);
@@ -21,7 +19,7 @@ Nests::Nests(LoopProgram& program)
 
 void Nests::AddLoops(size_t nest) {
   WalkLoops(nests_[nest], [&](const For& loop) {
-    is_unique_ &= nest_of_.emplace(loop.iterator, nest).second;
+    is_unique_ &= nest_of_.emplace(loop.iterator, nest).first->second == nest;
   });
 }
 
@@ -34,13 +32,6 @@ bool Nests::Focus(absl::Span<const IteratorId> loops) {
     if (nest->second != focus_) return false;
   }
   program_.body = std::move(nests_[focus_]);
-  WalkLoops(program_.body,
-            [&](const For& loop) { nest_of_.erase(loop.iterator); });
-  program_.next_iterator = next_iterator_;
-  if (!nest_of_.empty()) {
-    const IteratorId last = nest_of_.rbegin()->first;
-    program_.next_iterator = std::max(next_iterator_, {last.index + 1});
-  }
   return true;
 }
 
@@ -53,7 +44,6 @@ void Nests::Join() {
   for (Block& nest : nests_) {
     absl::c_move(nest.stmts, std::back_inserter(program_.body.stmts));
   }
-  program_.next_iterator = next_iterator_;
 }
 
 }  // namespace ocannl::rewrite

@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
 
@@ -28,9 +28,8 @@ class Nests {
   Nests(const Nests&) = delete;
   Nests& operator=(const Nests&) = delete;
 
-  // Makes the nest that all of these loops are in the body, until Unfocus. New
-  // iterators are those that they would be in the whole program. False: there
-  // is no such nest.
+  // Makes the nest that all of these loops are in the body, until Unfocus.
+  // False: there is no such nest.
   bool Focus(absl::Span<const IteratorId> loops);
   void Unfocus();
 
@@ -40,10 +39,9 @@ class Nests {
   void AddLoops(size_t nest);
 
   LoopProgram& program_;
-  const IteratorId next_iterator_;               // of the program as it was
-  std::vector<Block> nests_;                     // each was one statement
-  absl::btree_map<IteratorId, size_t> nest_of_;  // each loop that there is
-  bool is_unique_ = true;  // no two loops have one iterator
+  std::vector<Block> nests_;                         // each was one statement
+  absl::flat_hash_map<IteratorId, size_t> nest_of_;  // each loop
+  bool is_unique_ = true;  // no two nests have one iterator
   size_t focus_ = 0;
 };
 

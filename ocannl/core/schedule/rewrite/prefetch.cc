@@ -85,12 +85,11 @@ Block Around(const CopyNest& copy, Set set) {
 class Prefetcher {
  public:
   Prefetcher(LoopProgram& program, IteratorId steps)
-      : program_(program), steps_(steps), next_(NextIterator(program)) {}
+      : program_(program), steps_(steps) {}
 
   // Appends to `to` the block, with iterators of its own, at step `at`.
   void Append(const Block& block, const Affine& at, std::vector<Stmt>& to) {
-    Block copy =
-        Copy(program_, block, NextOf(block), /*copies_privates=*/false);
+    Block copy = Copy(program_, block, /*copies_privates=*/false);
     Substitute(program_, copy, steps_, at);
     absl::c_move(copy.stmts, std::back_inserter(to));
   }
@@ -110,16 +109,8 @@ class Prefetcher {
   }
 
  private:
-  // The first of as many iterators as the block has loops.
-  IteratorId NextOf(const Block& block) {
-    const IteratorId first = next_;
-    WalkLoops(block, [&](const For&) { next_++; });
-    return first;
-  }
-
   LoopProgram& program_;
   const IteratorId steps_;
-  IteratorId next_;
 };
 
 // Error: the next copy cannot be read during the work of this one.

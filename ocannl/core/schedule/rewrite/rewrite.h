@@ -13,10 +13,11 @@
 // accepts, or the result of rewrites.
 //
 // Callers check the last result with Verify and gpu::VerifyKernels, as
-// RunScript does, which reads rewrites from text (script.h). A loop is named by
-// its iterator. New iterators are the next ones, in the order in which
-// rewrites.def names them. If one loop of a nest is not a `for`, Schedule
-// leaves the nest as it is, and plans all others.
+// RunScript does, which reads rewrites from text (script.h). Planners call them
+// by a Rewriter, which tells the new loops (rewriter.h). A loop is named by its
+// iterator. New iterators are fresh, in the order in which rewrites.def names
+// them. If one loop of a nest is not a `for`, Schedule leaves the nest as it
+// is, and plans all others.
 #ifndef OCANNL_CORE_SCHEDULE_REWRITE_REWRITE_H_
 #define OCANNL_CORE_SCHEDULE_REWRITE_REWRITE_H_
 
@@ -26,9 +27,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/rewrite/legality.h"
+
+namespace ocannl {
+struct NestLoop;  // analysis/nest.h
+}
 
 namespace ocannl::rewrite {
 

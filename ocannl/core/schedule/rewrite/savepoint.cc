@@ -2,6 +2,7 @@
 #include "ocannl/core/schedule/rewrite/savepoint.h"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "ocannl/core/analysis/nest.h"
@@ -16,7 +17,7 @@ Savepoint::Savepoint(LoopProgram& program)
 
 void Savepoint::Save(size_t at) {
   const std::vector<Stmt>& stmts = program_.body.stmts;
-  if (stmts_.empty()) {
+  if (!std::exchange(is_saved_, true)) {
     before_ = at;
     behind_ = stmts.size() - at;
   }
@@ -30,8 +31,12 @@ void Savepoint::Save(size_t at) {
   }
 }
 
+void Savepoint::SaveEnd() {
+  if (!std::exchange(is_saved_, true)) before_ = program_.body.stmts.size();
+}
+
 void Savepoint::Appended(size_t count) {
-  if (!stmts_.empty()) behind_ += count;
+  if (is_saved_) behind_ += count;
 }
 
 void Savepoint::SaveAll() {
@@ -55,7 +60,7 @@ void Savepoint::RollBack() {
   std::vector<Stmt>& stmts = program_.body.stmts;
   const auto first = stmts.begin() + static_cast<int64_t>(before_);
   const auto last = stmts.end() - static_cast<int64_t>(behind_);
-  if (!stmts_.empty()) {
+  if (is_saved_) {
     stmts.insert(stmts.erase(first, last), stmts_.begin(), stmts_.end());
   }
   for (const auto& [id, buffer] : buffers_) program_.buffers[id] = buffer;

@@ -3,11 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <iterator>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,79 +16,15 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/analysis/promises.h"
-#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/rewrite/rewrite.h"
 
 namespace ocannl::rewrite {
 namespace {
-
-// What a line says, read as its rewrite needs it.
-struct Arguments {
-  std::vector<IteratorId> loops;
-  std::string buffer;
-  int64_t size = 0;
-  LoopKind kind = LoopKind::kFor;
-  size_t loops_given = 0;
-
-  // Gives a parameter of the rewrite what is of its type: one loop after the
-  // other, the last one again where the line has too few, and a span gets
-  // those that are left.
-  void Give(IteratorId& loop) {
-    loop = loops[std::min(loops_given++, loops.size() - 1)];
-  }
-  void Give(absl::Span<const IteratorId>& rest) {
-    rest = absl::MakeSpan(loops).subspan(std::min(loops_given, loops.size()));
-  }
-  void Give(absl::string_view& name) { name = buffer; }
-  void Give(int64_t& number) { number = size; }
-  void Give(LoopKind& to) { to = kind; }
-  void Give(Legality& legality) { legality = Legality::kProve; }
-};
-
-// Calls it with what each of its parameters is given, in order.
-template <typename... T>
-absl::Status Call(absl::Status (*rewrite)(LoopProgram&, T...),
-                  LoopProgram& program, Arguments& arguments) {
-  std::tuple<T...> given;
-  auto call = [&](T&... parameters) {
-    (arguments.Give(parameters), ...);
-    return rewrite(program, parameters...);
-  };
-  return std::apply(call, given);
-}
-
-// A row of rewrites.def, which says what its columns are.
-struct Row {
-  enum class Changes : uint8_t { kLoop, kNest, kRounding, kProgram };
-
-  absl::string_view name;
-  absl::string_view arguments;
-  absl::string_view usage;
-  int new_loops;
-  Changes changes;
-  absl::Status (*apply)(LoopProgram&, Arguments&);
-};
-
-constexpr int kAnyNumber = 1 << 20;
-
-constexpr Row kRows[] = {
-#define REWRITE(function, parameters, name, arguments, usage, new_loops, \
-                changes)                                                 \
-  {name,                                                                 \
-   arguments,                                                            \
-   usage,                                                                \
-   new_loops,                                                            \
-   Row::Changes::changes,                                                \
-   [](LoopProgram& p, Arguments& a) { return Call(function, p, a); }},
-#include "ocannl/core/schedule/rewrite/rewrites.def"
-#undef REWRITE
-};
 
 std::vector<std::string> Words(absl::string_view text) {
   return absl::StrSplit(text, absl::ByAnyChar(" \t,"), absl::SkipEmpty());
@@ -119,7 +52,7 @@ constexpr Synonym kSynonyms[] = {
 
 absl::StatusOr<const Row*> FindRow(const std::string& name) {
   std::vector<std::string> names;
-  for (const Row& row : kRows) {
+  for (const Row& row : Rows()) {
     if (row.name == name) return &row;
     names.emplace_back(row.name);
   }
@@ -180,7 +113,7 @@ absl::StatusOr<Arguments> ArgumentsOf(const LoopNames& names, const Row& row,
     } else if (kind == 'k') {
       OCANNL_ASSIGN_OR_RETURN(arguments.kind, BoundKind(words[k]));
     } else if (kind == '#') {
-      if (!absl::SimpleAtoi(words[k], &arguments.size)) {
+      if (!absl::SimpleAtoi(words[k], &arguments.number)) {
         return IllegalError("`", words[k], "` is no number; write ", row.usage);
       }
     } else {
@@ -240,20 +173,10 @@ absl::StatusOr<LoopProgram> RunLines(LoopProgram program,
 
 }  // namespace
 
-ScriptRunner::Savepoint::Savepoint(ScriptRunner& runner)
-    : runner_(runner),
-      program_(runner.program_),
-      script_size_(runner.script_.size()),
-      named_(runner.named_) {
-  runner_.savepoints_.push_back(this);
-}
-
-ScriptRunner::Savepoint::~Savepoint() { std::erase(runner_.savepoints_, this); }
-
-void ScriptRunner::Savepoint::RollBack() {
-  program_.RollBack();
-  runner_.script_.resize(script_size_);
-  runner_.named_ = named_;
+ScriptRunner::ScriptRunner(LoopProgram program)
+    : program_(std::move(program)), rewriter_(program_) {
+  // Goes on behind the scripts before this one.
+  program_.next_iterator = NextIterator(program_);
 }
 
 absl::Status ScriptRunner::Line(absl::string_view line) {
@@ -270,7 +193,6 @@ void ScriptRunner::Join() {
 }
 
 absl::Status ScriptRunner::Run(absl::string_view line, bool apart) {
-  const absl::string_view all = line;
   std::vector<std::string> names;
   const size_t equals = line.find('=');
   if (equals != absl::string_view::npos) {
@@ -281,7 +203,7 @@ absl::Status ScriptRunner::Run(absl::string_view line, bool apart) {
   if (words.empty()) return IllegalError("a rewrite belongs here");
   OCANNL_ASSIGN_OR_RETURN(const Row* row, FindRow(words[0]));
   words.erase(words.begin());
-  OCANNL_ASSIGN_OR_RETURN(Arguments arguments,
+  OCANNL_ASSIGN_OR_RETURN(const Arguments arguments,
                           ArgumentsOf(named_, *row, words));
   if (apart && row->changes == Row::Changes::kLoop) {
     if (!nests_) nests_.emplace(program_);
@@ -290,37 +212,26 @@ absl::Status ScriptRunner::Run(absl::string_view line, bool apart) {
     apart = false;
   }
   if (!apart) Join();
-  std::vector<rewrite::Savepoint*> savepoints;
-  for (Savepoint* savepoint : savepoints_) {
-    savepoints.push_back(&savepoint->program_);
-  }
-  std::optional<rewrite::Savepoint> before;  // else only the rewrite may fail
-  if (!names.empty()) savepoints.push_back(&before.emplace(program_));
-  // Takes as long as the body is.
-  IteratorId new_loop = names.empty() ? IteratorId() : NextIterator(program_);
-  if (!savepoints.empty()) {
-    const bool is_of_nest = row->changes != Row::Changes::kProgram;
-    SaveNestsOf(is_of_nest ? arguments.loops : std::vector<IteratorId>(),
-                savepoints);
-  }
-  absl::Status status = row->apply(program_, arguments);
-  if (status.ok()) {
-    const int32_t made =
-        names.empty() ? 0 : NextIterator(program_).index - new_loop.index;
-    if (static_cast<int>(names.size()) > std::min(row->new_loops, made)) {
-      before->RollBack();
-      status = IllegalError(
-          "it makes ", std::min(row->new_loops, made), " loops to name, not ",
-          names.size(),
-          row->name == "split"
-              ? "; name the inner one, and the tail if there is one"
-              : "");
-    }
-  }
+  absl::Status status = Apply(*row, arguments, names);
   if (apart) nests_->Unfocus();
-  OCANNL_RETURN_IF_ERROR(status);
-  for (const std::string& name : names) named_[name] = new_loop++;
-  absl::StrAppend(&script_, all, "\n");
+  return status;
+}
+
+absl::Status ScriptRunner::Apply(const Row& row, const Arguments& arguments,
+                                 const std::vector<std::string>& names) {
+  if (names.empty()) return rewriter_.Apply(row, arguments);
+  Rewriter::Savepoint before(rewriter_);
+  OCANNL_ASSIGN_OR_RETURN(const NewLoops made, rewriter_.Apply(row, arguments));
+  const size_t most = std::min<size_t>(made.size(), row.new_loops);
+  if (names.size() > most) {
+    before.RollBack();
+    return IllegalError(
+        "it makes ", most, " loops to name, not ", names.size(),
+        row.name == "split"
+            ? "; name the inner one, and the tail if there is one"
+            : "");
+  }
+  for (size_t k = 0; k < names.size(); ++k) named_[names[k]] = made[k];
   return absl::OkStatus();
 }
 
@@ -330,50 +241,6 @@ absl::Status ScriptRunner::Verify() {
   if (status.ok()) return status;
   return IllegalError("the result would break a rule of programs: ",
                       status.message());
-}
-
-std::vector<Stmt> ScriptRunner::Take(size_t count) {
-  CHECK(savepoints_.empty());
-  std::vector<Stmt>& stmts = program_.body.stmts;
-  const auto end = stmts.begin() + static_cast<std::ptrdiff_t>(count);
-  std::vector<Stmt> taken(std::make_move_iterator(stmts.begin()),
-                          std::make_move_iterator(end));
-  stmts.erase(stmts.begin(), end);
-  return taken;
-}
-
-void ScriptRunner::Append(std::vector<Stmt> stmts) {
-  for (Savepoint* savepoint : savepoints_) {
-    savepoint->program_.Appended(stmts.size());
-  }
-  absl::c_move(stmts, std::back_inserter(program_.body.stmts));
-}
-
-void ScriptRunner::SaveNestsOf(
-    absl::Span<const IteratorId> loops,
-    absl::Span<rewrite::Savepoint* const> savepoints) {
-  const std::vector<Stmt>& stmts = program_.body.stmts;
-  if (stmts.empty()) return;
-  std::vector<size_t> nests;
-  for (IteratorId loop : loops) {
-    const absl::StatusOr<LoopSite> site = FindLoop(program_, loop);
-    if (!site.ok()) return;  // so the line will say
-    nests.push_back(site->nest);
-  }
-  if (loops.empty()) nests = {0, stmts.size() - 1};
-  for (rewrite::Savepoint* savepoint : savepoints) {
-    for (size_t at : nests) savepoint->Save(at);
-  }
-}
-
-std::vector<RewriteForm> RewriteForms() {
-  std::vector<RewriteForm> forms;
-  for (const Row& row : kRows) {
-    forms.push_back({.name = row.name,
-                     .arguments = row.arguments,
-                     .keeps_bits = row.changes != Row::Changes::kRounding});
-  }
-  return forms;
 }
 
 absl::StatusOr<LoopProgram> RunScript(LoopProgram program,

@@ -93,8 +93,8 @@ absl::Status SplitReduce(LoopProgram& program, IteratorId loop) {
                             .set = *set,
                             .accum = *accum,
                             .first = false};
-  IteratorId next = NextIterator(program);
-  Stmt split = ocannl::SplitReduce(program, reduction, *lanes, next);
+  Stmt split =
+      ocannl::SplitReduce(program, reduction, *lanes, program.next_iterator);
   site.block->stmts[site.at] = std::move(split);
   return absl::OkStatus();
 }

@@ -106,15 +106,16 @@ Stmt CopyPhase(LoopProgram& program, const Buffer& buffer, Stager& stager,
     const int64_t own = GreatestDivisor(extent, threads);
     threads /= own;
     if (own > 1) {
-      across.push_back({LoopKind::kThread, stager.NewIterator(), own, {}});
+      across.push_back({LoopKind::kThread, program.FreshIterator(), own, {}});
       moves[k] += Iterator(across.back().iterator);
     }
     if (own == extent) continue;
-    turns.push_back({LoopKind::kFor, stager.NewIterator(), extent / own, {}});
+    turns.push_back(
+        {LoopKind::kFor, program.FreshIterator(), extent / own, {}});
     moves[k] += own * Affine(Iterator(turns.back().iterator));
   }
   if (across.empty()) {
-    across.push_back({LoopKind::kThread, stager.NewIterator(), 1, {}});
+    across.push_back({LoopKind::kThread, program.FreshIterator(), 1, {}});
   }
   Access target = stager.CopyAt(moves);
   const ExprId value = program.Read(stager.OriginalAt(moves)).id();
@@ -166,8 +167,8 @@ absl::Status Stage(LoopProgram& program, absl::string_view buffer,
     return IllegalError("the loop over ", Name(loop), " writes `", buffer,
                         "`, so a copy would not hold what it reads");
   }
-  For body{LoopKind::kFor, NextIterator(program), 1, site.loop().body};
-  Stager stager(&program, id, std::move(body), NextIterator(program));
+  For body{LoopKind::kFor, program.next_iterator, 1, site.loop().body};
+  Stager stager(&program, id, std::move(body));
   OCANNL_RETURN_IF_ERROR(stager.Collect());
   const Buffer original = program.buffers[id];
   stager.UseCopy("staged", Role::kShared, LayoutOf(original, stager.cells()));

@@ -46,13 +46,12 @@ bool WritesFirst(const Block& block, BufferId buffer,
 
 }  // namespace
 
-Stager::Stager(LoopProgram* program, BufferId buffer, For loop, IteratorId next,
+Stager::Stager(LoopProgram* program, BufferId buffer, For loop,
                absl::Span<const IteratorId> along)
     : program_(*program),
       buffer_(buffer),
       loop_(std::move(loop)),
-      along_(along.begin(), along.end()),
-      next_iterator_(next) {
+      along_(along.begin(), along.end()) {
   loops_.push_back(&loop_);
   WalkLoops(loop_.body, [&](const For& inner) { loops_.push_back(&inner); });
 }
@@ -232,7 +231,7 @@ void Stager::UseCopy(const std::string& name, Role role, CopyLayout layout) {
 }
 
 bool Stager::FillsItself() {
-  const IteratorId next = next_iterator_;
+  const IteratorId next = program_.next_iterator;
   MustWriteRegions written(program_);
   written.Enter(loop_);
   bool fills = WritesFirst(loop_.body, copy_, program_, written);
@@ -241,7 +240,7 @@ bool Stager::FillsItself() {
     fills = WritesFirst({{CopyLoops(/*into_copy=*/false)}}, copy_, program_,
                         written);
   }
-  next_iterator_ = next;
+  program_.next_iterator = next;  // the copy back is made when it is placed
   return fills;
 }
 
@@ -249,7 +248,7 @@ Stmt Stager::CopyLoops(bool into_copy) {
   std::vector<For> loops;
   std::vector<Affine> moves;
   for (const AxisMap& move : cells_->moves) {
-    const Symbol at = Iterator(NewIterator());
+    const Symbol at = Iterator(program_.FreshIterator());
     loops.push_back({move.kind, at.iterator(), move.extent, {}});
     moves.push_back(at);
   }

@@ -43,13 +43,10 @@ struct CopyLayout {
 
 class Stager {
  public:
-  // `loop` is one of the program's, or made of statements of it; new iterators
-  // are those from `next` on. With loops `along` which, accesses that depend on
-  // none of these stay as they are.
-  Stager(LoopProgram* program, BufferId buffer, For loop, IteratorId next,
+  // `loop` is one of the program's, or made of statements of it. With loops
+  // `along` which, accesses that depend on none of these stay as they are.
+  Stager(LoopProgram* program, BufferId buffer, For loop,
          absl::Span<const IteratorId> along = {});
-
-  IteratorId NewIterator() { return next_iterator_++; }
 
   // Finds the accesses. Error: they differ in how they depend on the loops, or
   // two elements of the copy would be one of the buffer.
@@ -89,8 +86,7 @@ class Stager {
   For loop_;
   const std::vector<IteratorId> along_;
   std::vector<const For*> loops_;  // it and those in it
-  IteratorId next_iterator_;
-  std::optional<Cells> cells_;  // of the first access
+  std::optional<Cells> cells_;     // of the first access
   // The accesses; by moves of cells_, the iterators that move them so.
   std::vector<std::pair<Access, std::vector<Affine>>> accesses_;
   bool writes_ = false;

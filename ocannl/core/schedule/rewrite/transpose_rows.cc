@@ -44,10 +44,7 @@ struct RowStage {
 class RowTransposer {
  public:
   RowTransposer(LoopProgram& program, const For& rows, int64_t lanes)
-      : program_(program),
-        rows_(rows),
-        lanes_(lanes),
-        next_(NextIterator(program)) {}
+      : program_(program), rows_(rows), lanes_(lanes) {}
 
   // Error: a statement that is no loop, and that no lane can do for one row.
   absl::Status FindStages() {
@@ -241,7 +238,7 @@ class RowTransposer {
   }
 
   For NewLoop(LoopKind kind, int64_t extent) {
-    return {kind, next_++, extent, {}};
+    return {kind, program_.FreshIterator(), extent, {}};
   }
 
   BufferId NewBuffer(BufferId like, absl::string_view suffix, Dims dims) {
@@ -258,7 +255,6 @@ class RowTransposer {
   LoopProgram& program_;
   const For& rows_;
   const int64_t lanes_;
-  IteratorId next_;
   std::vector<RowStage> stages_;
   std::map<BufferId, BufferId> rows_of_;  // lanes, by row and lane
   std::vector<Stmt> written_;
@@ -282,9 +278,9 @@ absl::Status TransposeRows(LoopProgram& program, IteratorId loop, int64_t lanes,
                         " lanes each are halved");
   }
   if (legality == Legality::kProve) {
-    OCANNL_RETURN_IF_ERROR(CheckNone(
-        WhyNotParallel(program, rows), program,
-        absl::StrCat("rows of ", Name(loop), " depend on others")));
+    OCANNL_RETURN_IF_ERROR(
+        CheckNone(WhyNotParallel(program, rows), program,
+                  absl::StrCat("rows of ", Name(loop), " depend on others")));
   }
   RowTransposer transposer(program, rows, lanes);
   OCANNL_RETURN_IF_ERROR(transposer.FindStages());
