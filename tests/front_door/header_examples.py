@@ -161,6 +161,11 @@ extern int64_t number;
     "ocannl/train/predict.h": """
 extern ShapeSpec row;
 """,
+    "ocannl/train/trainer/calls.h": """
+extern Ops& ops;
+extern Ref x;
+Tensor Swish(Tensor x);
+""",
     "ocannl/train/trainer/param_list.h": """
 extern NdArray w, b;
 """,
@@ -187,6 +192,7 @@ DEFINITIONS = {
 # How the runs begin that are not C++.
 TEXT = {
     "ocannl/core/assign/build.h": ["Forward    compute"],
+    "ocannl/core/base/number_text.h": ["NumberText(0.1f), "],
     "ocannl/core/base/unique_name.h": [
         'UniqueName("acc", ', "NameIndex names;"],
     "ocannl/core/assign/gradient.h": ["t = a * b   ->   a"],
@@ -225,6 +231,7 @@ TEXT = {
     "ocannl/train/distributed/mpi.h": ["mpirun -n 4 bazel-"],
     "ocannl/train/parallel/replicas.h": ["5: 3 -> 1, 4 -> 2;"],
     "ocannl/train/parallel/shards.h": ["ShardAlong(0 .. 5,"],
+    "ocannl/train/trainer/function_call.h": ["Tensor, Arg       "],
     "ocannl/train/value_writer.h": ["y =: x ~logic:"],
 }
 

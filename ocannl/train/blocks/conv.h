@@ -50,6 +50,8 @@ struct Padding {
   enum Kind : uint8_t { kSame, kValid };  // kValid: none
   struct Ends {
     int64_t before, after;
+
+    friend bool operator==(const Ends&, const Ends&) = default;
   };
 
   constexpr Padding(Kind kind) : same(kind == kSame) {}        // NOLINT
@@ -62,6 +64,8 @@ struct Padding {
 
   bool same = false;
   Ends height = {0, 0}, width = {0, 0};  // unless `same`
+
+  friend bool operator==(const Padding&, const Padding&) = default;
 };
 
 // How windows lie on an image: windows and steps are as high as wide.

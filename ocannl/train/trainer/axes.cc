@@ -54,11 +54,9 @@ std::string DimsText(const Dims& dims) {
   return absl::StrCat("{", absl::StrJoin(dims, ","), "}");
 }
 
-absl::Status CheckRank(absl::Span<const Operand> operands, size_t k,
-                       size_t rank) {
-  const Dims& dims = operands[k].dims;
-  if (dims.size() == rank) return absl::OkStatus();
-  return Unfit("operand ", k + 1, " has shape ", DimsText(dims),
+absl::Status CheckRank(const Operand& x, size_t k, size_t rank) {
+  if (x.dims.size() == rank) return absl::OkStatus();
+  return Unfit("operand ", k, " has shape ", DimsText(x.dims),
                "; it must have ", rank, " axes");
 }
 

@@ -14,10 +14,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/tensor/tensor.h"
-#include "ocannl/train/trainer/primitives.h"
+#include "ocannl/train/trainer/op_call.h"
 
 namespace ocannl::train {
 
@@ -53,9 +52,8 @@ absl::Status Unfit(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
 }
 
-// Error: operand k, from 0, has another number of axes.
-absl::Status CheckRank(absl::Span<const Operand> operands, size_t k,
-                       size_t rank);
+// Error: operand k, from 1, has another number of axes.
+absl::Status CheckRank(const Operand& x, size_t k, size_t rank);
 
 absl::StatusOr<Operand> BroadcastTo(const Operand& x, const Dims& dims);
 Operand PermuteAxes(const Operand& x, const std::vector<size_t>& order);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/train/trainer/images.h"
-
+//
+// Pooling and convolutions, with channels first and any number of axes.
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,8 +13,9 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/wide.h"
 #include "ocannl/train/trainer/axes.h"
+#include "ocannl/train/trainer/functions.h"
 
-namespace ocannl::train {
+namespace ocannl::train::fn {
 namespace {
 
 // The windows along one axis.
@@ -26,30 +28,17 @@ struct Window {
   int64_t reach() const { return stride * (cells - 1) + span(); }
 };
 
-// What Ops writes after the first `begin` numbers.
-struct WindowNumbers {
-  bool ceil, count_padding;
-  std::vector<Window> windows;
-};
-
-absl::StatusOr<WindowNumbers> ReadWindows(const OpCall& call, size_t begin,
-                                          size_t rank, const Dims& kernel) {
-  WindowNumbers read = {.ceil = call.numbers[begin] != 0,
-                        .count_padding = call.numbers[begin + 1] != 0,
-                        .windows = {}};
-  std::vector<Dims> lists;
-  for (size_t k = begin + 2; k < call.numbers.size();) {
-    const auto size = static_cast<size_t>(call.numbers[k]);
-    lists.emplace_back(call.numbers.begin() + k + 1,
-                       call.numbers.begin() + k + 1 + size);
-    k += 1 + size;
-  }
-  if (!kernel.empty()) lists[0] = kernel;
+// The windows along each of `rank` axes.
+absl::StatusOr<std::vector<Window>> WindowsOf(const Windows& options,
+                                              size_t rank, const Dims& kernel) {
+  std::array<Dims, 5> lists = {kernel, options.stride, options.padding,
+                               options.padding_after, options.dilation};
   const Dims ones(rank, 1), zeros(rank, 0);
   if (lists[1].empty()) lists[1] = ones;
   if (lists[2].empty()) lists[2] = zeros;
   if (lists[3].empty()) lists[3] = lists[2];
   if (lists[4].empty()) lists[4] = ones;
+  std::vector<Window> windows;
   for (size_t k = 0; k < rank; ++k) {
     bool fits = true;
     for (const Dims& list : lists) fits = fits && list.size() == rank;
@@ -63,13 +52,13 @@ absl::StatusOr<WindowNumbers> ReadWindows(const OpCall& call, size_t begin,
                    " numbers each, the first three above 0, and no padding "
                    "below it");
     }
-    read.windows.push_back({.kernel = lists[0][k],
-                            .stride = lists[1][k],
-                            .before = lists[2][k],
-                            .after = lists[3][k],
-                            .dilation = lists[4][k]});
+    windows.push_back({.kernel = lists[0][k],
+                       .stride = lists[1][k],
+                       .before = lists[2][k],
+                       .after = lists[3][k],
+                       .dilation = lists[4][k]});
   }
-  return read;
+  return windows;
 }
 
 // `x` with its padding, but without the cells that no window reaches. The
@@ -145,18 +134,18 @@ Tensor CellsOnAxis(Graph& graph, const Window& window, int64_t from,
 }
 
 // How many of the cells of each window count, for images of those dims.
-Tensor Counted(Graph& graph, const WindowNumbers& read, const Dims& dims,
-               const Axes& cells) {
+Tensor Counted(Graph& graph, const std::vector<Window>& windows,
+               bool count_padding, const Dims& dims, const Axes& cells) {
   std::optional<Tensor> product;
-  for (size_t k = 0; k < read.windows.size(); ++k) {
-    const Window& window = read.windows[k];
-    const bool all = read.count_padding;
+  for (size_t k = 0; k < windows.size(); ++k) {
+    const Window& window = windows[k];
+    const bool all = count_padding;
     const int64_t from = all ? 0 : window.before;
     const int64_t to = window.before + dims[k + 1] + (all ? window.after : 0);
     AxisSizes repeated = {{cells[0], dims[0]}};
-    for (size_t other = 0; other < read.windows.size(); ++other) {
+    for (size_t other = 0; other < windows.size(); ++other) {
       if (other == k) continue;
-      repeated.emplace_back(cells[other + 1], read.windows[other].cells);
+      repeated.emplace_back(cells[other + 1], windows[other].cells);
     }
     const Tensor wide = ReduceTo(
         Op::kAdd, {CellsOnAxis(graph, window, from, to), {cells[k + 1]}}, cells,
@@ -166,45 +155,37 @@ Tensor Counted(Graph& graph, const WindowNumbers& read, const Dims& dims,
   return *product;
 }
 
-absl::StatusOr<Tensor> Pool(const OpCall& call, const Operand& x) {
-  const bool is_max = call.op == Primitive::kMaxPool;
-  const bool is_smooth = call.op == Primitive::kSmoothMaxPool;
+// The windows of pooling, and how many cells each has.
+struct PoolWindows {
+  std::vector<Window> windows;
+  int64_t cells = 1;
+};
+
+absl::StatusOr<PoolWindows> WindowsOfPool(const Operand& x,
+                                          const Windows& options) {
+  OCANNL_RETURN_IF_ERROR(CheckFloats(x.tensor));
   if (x.dims.size() < 2) {
     return Unfit("shape ", DimsText(x.dims), " has no channels and axes");
   }
+  PoolWindows pool;
   OCANNL_ASSIGN_OR_RETURN(
-      WindowNumbers read,
-      ReadWindows(call, is_smooth ? 1 : 0, x.dims.size() - 1, {}));
-  double cells = 1;
-  for (const Window& window : read.windows) {
+      pool.windows, WindowsOf(options, x.dims.size() - 1, options.kernel));
+  for (const Window& window : pool.windows) {
     const int64_t padding = std::max(window.before, window.after);
     if (padding >= window.span()) {
       return Unfit("a padding of ", padding,
                    " is not smaller than the window, ", window.span());
     }
-    cells *= static_cast<double>(window.kernel);
+    pool.cells *= window.kernel;
   }
-  const Op accum = is_max ? Op::kMax : Op::kAdd;
-  OCANNL_ASSIGN_OR_RETURN(Operand padded,
-                          Padded(x, read.ceil, read.windows, accum));
-  // Sums of narrow floats are rounded once, when they have been divided.
-  const DType dtype = DecidedDType(x.tensor);
-  if (!is_max) padded.tensor = Widened(padded.tensor);
-  const double beta = call.numbers[0];
-  if (is_smooth) {
-    if (beta == 0) return Unfit("beta is 0");
-    padded.tensor = Exp(Mul(padded.tensor, beta));
-  }
-  padded = WithCellsBeyond(padded, read.windows, accum);
-  const WindowAxes axes = AxesOf(read.windows, "c", "c");
-  const Tensor y =
-      ReduceTo(accum, {padded.tensor, axes.image}, axes.cells, axes.sizes);
-  if (is_max) return y;
-  if (is_smooth) return InDType(Log(y) / beta, dtype);
-  const bool alike = read.count_padding && !read.ceil;
-  if (alike) return InDType(y / cells, dtype);
-  const Tensor counts = Counted(*y.graph, read, x.dims, axes.cells);
-  return InDType(y / InDType(counts, y.node().dtype), dtype);
+  return pool;
+}
+
+// accum of each window of `x`.
+Tensor Pooled(Op accum, const Operand& x, const std::vector<Window>& windows) {
+  const Operand padded = WithCellsBeyond(x, windows, accum);
+  const WindowAxes axes = AxesOf(windows, "c", "c");
+  return ReduceTo(accum, {padded.tensor, axes.image}, axes.cells, axes.sizes);
 }
 
 // b of each channel, for an image of those dims.
@@ -258,9 +239,12 @@ absl::StatusOr<Operand> CorrelateTransposed(const Operand& w, const Operand& x,
   return all;
 }
 
-absl::StatusOr<Tensor> Convolve(const OpCall& call, const Operand& w,
-                                const Operand& b, const Operand& x) {
-  const bool is_transposed = call.op == Primitive::kConvTranspose;
+absl::StatusOr<std::vector<Window>> WindowsOfConv(const Operand& w,
+                                                  const Operand& b,
+                                                  const Operand& x,
+                                                  const Windows& options,
+                                                  bool is_transposed) {
+  OCANNL_RETURN_IF_ERROR(CheckFloats(w.tensor));
   const size_t rank = x.dims.size() - 1;
   const size_t in = is_transposed ? 0 : 1;  // axis of w
   if (x.dims.size() < 2 || w.dims.size() != rank + 2 ||
@@ -270,26 +254,59 @@ absl::StatusOr<Tensor> Convolve(const OpCall& call, const Operand& w,
                  is_transposed ? "in,out,kernel" : "out,in,kernel",
                  " and out and in,sizes");
   }
-  OCANNL_ASSIGN_OR_RETURN(
-      WindowNumbers read,
-      ReadWindows(call, 0, rank, {w.dims.begin() + 2, w.dims.end()}));
-  OCANNL_ASSIGN_OR_RETURN(
-      const Operand y, is_transposed ? CorrelateTransposed(w, x, read.windows)
-                                     : Correlate(w, x, read.windows));
-  return y.tensor + Bias(b, y.dims);
+  return WindowsOf(options, rank, {w.dims.begin() + 2, w.dims.end()});
 }
 
 }  // namespace
 
-absl::StatusOr<Tensor> AddImageOp(const OpCall& call,
-                                  absl::Span<const Operand> operands) {
-  switch (call.op) {
-    case Primitive::kConv:
-    case Primitive::kConvTranspose:
-      return Convolve(call, operands[0], operands[1], operands[2]);
-    default:
-      return Pool(call, operands[0]);
-  }
+Made MaxPool(const Operand& x, const Windows& windows) {
+  OCANNL_ASSIGN_OR_RETURN(PoolWindows pool, WindowsOfPool(x, windows));
+  OCANNL_ASSIGN_OR_RETURN(const Operand padded,
+                          Padded(x, windows.ceil, pool.windows, Op::kMax));
+  return Pooled(Op::kMax, padded, pool.windows);
 }
 
-}  // namespace ocannl::train
+Made AvgPool(const Operand& x, const Windows& windows) {
+  OCANNL_ASSIGN_OR_RETURN(PoolWindows pool, WindowsOfPool(x, windows));
+  OCANNL_ASSIGN_OR_RETURN(Operand padded,
+                          Padded(x, windows.ceil, pool.windows, Op::kAdd));
+  // Sums of narrow floats are rounded once, when they have been divided.
+  const DType dtype = DecidedDType(x.tensor);
+  padded.tensor = Widened(padded.tensor);
+  const Tensor y = Pooled(Op::kAdd, padded, pool.windows);
+  const bool alike = windows.count_padding && !windows.ceil;
+  if (alike) return InDType(y / static_cast<double>(pool.cells), dtype);
+  const Tensor counts = Counted(*y.graph, pool.windows, windows.count_padding,
+                                x.dims, AxesOf(pool.windows, "c", "c").cells);
+  return InDType(y / InDType(counts, y.node().dtype), dtype);
+}
+
+Made SmoothMaxPool(const Operand& x, const Windows& windows, double beta) {
+  OCANNL_ASSIGN_OR_RETURN(PoolWindows pool, WindowsOfPool(x, windows));
+  OCANNL_ASSIGN_OR_RETURN(Operand padded,
+                          Padded(x, windows.ceil, pool.windows, Op::kAdd));
+  const DType dtype = DecidedDType(x.tensor);
+  padded.tensor = Widened(padded.tensor);
+  if (beta == 0) return Unfit("beta is 0");
+  padded.tensor = ocannl::Exp(Mul(padded.tensor, beta));
+  return InDType(ocannl::Log(Pooled(Op::kAdd, padded, pool.windows)) / beta,
+                 dtype);
+}
+
+Made Conv(const Operand& w, const Operand& b, const Operand& x,
+          const Windows& options) {
+  OCANNL_ASSIGN_OR_RETURN(std::vector<Window> windows,
+                          WindowsOfConv(w, b, x, options, false));
+  OCANNL_ASSIGN_OR_RETURN(const Operand y, Correlate(w, x, windows));
+  return y.tensor + Bias(b, y.dims);
+}
+
+Made ConvTranspose(const Operand& w, const Operand& b, const Operand& x,
+                   const Windows& options) {
+  OCANNL_ASSIGN_OR_RETURN(std::vector<Window> windows,
+                          WindowsOfConv(w, b, x, options, true));
+  OCANNL_ASSIGN_OR_RETURN(const Operand y, CorrelateTransposed(w, x, windows));
+  return y.tensor + Bias(b, y.dims);
+}
+
+}  // namespace ocannl::train::fn

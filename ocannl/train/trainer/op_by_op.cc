@@ -23,25 +23,24 @@ absl::StatusOr<TapeRoutine> OpByOp::Link(uint32_t slot) {
   return linked;
 }
 
+absl::Status OpByOp::Write(const std::string& param, const ParamList& params) {
+  OCANNL_ASSIGN_OR_RETURN(const NdArray value, params.Get(*params.Find(param)));
+  return context_.Write(param, value, Context::Unused::kIsLeft);
+}
+
 absl::Status OpByOp::Compute(uint32_t slot, const ParamList* params,
                              int64_t step) {
   const OpCall& call = tape_->calls()[slot];
   const std::string& name = tape_->tensor(slot).node().name;
-  switch (call.op) {
-    case Primitive::kIndex:
-      return absl::OkStatus();
-    case Primitive::kParam: {
-      OCANNL_ASSIGN_OR_RETURN(
-          const NdArray value,
-          params->Get(static_cast<size_t>(call.numbers[0])));
-      return context_.Write(name, value, Context::Unused::kIsLeft);
-    }
-    case Primitive::kInput:
-    case Primitive::kConst:
-      return context_.Write(name, *tape_->leaf(slot).array,
-                            Context::Unused::kIsLeft);
-    default:
-      if (!tape_->IsComputed(slot)) return absl::OkStatus();
+  if (call.op == &kIndex) return absl::OkStatus();
+  if (call.op == &kParam) return Write(name, *params);
+  if (IsLeaf(call)) {
+    return context_.Write(name, *tape_->leaf(slot).array,
+                          Context::Unused::kIsLeft);
+  }
+  if (!tape_->IsComputed(slot)) return absl::OkStatus();
+  for (TensorId made : tape_->made(slot)) {
+    OCANNL_RETURN_IF_ERROR(Write(tape_->model().graph[made].name, *params));
   }
   if (!routines_[slot]) {
     OCANNL_ASSIGN_OR_RETURN(routines_[slot], Link(slot));
@@ -60,7 +59,7 @@ absl::Status OpByOp::ComputeUpTo(uint32_t slot, uint64_t epoch,
 }
 
 absl::StatusOr<NdArray> OpByOp::Read(uint32_t slot) {
-  if (tape_->calls()[slot].op == Primitive::kIndex) {
+  if (tape_->calls()[slot].op == &kIndex) {
     return absl::InvalidArgumentError("an Index has no value to read");
   }
   OCANNL_ASSIGN_OR_RETURN(NdArray value,

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -36,6 +37,7 @@ class OpByOp {
 
  private:
   absl::StatusOr<TapeRoutine> Link(uint32_t slot);
+  absl::Status Write(const std::string& param, const ParamList& params);
   absl::Status Compute(uint32_t slot, const ParamList* params, int64_t step);
 
   Tape* tape_;

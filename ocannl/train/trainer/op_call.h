@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An operation of ops.h as it is recorded.
+// An operation of a step as it is recorded: which function was called, with
+// which tensors and which other arguments.
 #ifndef OCANNL_TRAIN_TRAINER_OP_CALL_H_
 #define OCANNL_TRAIN_TRAINER_OP_CALL_H_
 
 #include <cstdint>
-#include <cstring>
+#include <memory>
+#include <string>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/source_location.h"
+#include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/shape.h"
+#include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/blocks/state.h"
 
 namespace ocannl::train {
 
@@ -39,59 +45,65 @@ class Ref {
   uint64_t bits_ = 0;
 };
 
-// clang-format off
-#define OCANNL_TRAINER_PRIMITIVES(X) \
-  X(Param) X(Input) X(Index) X(Const) X(Add) X(Sub) X(Mul) X(Scale) \
-  X(Shift) X(Abs) X(Sqrt) X(Clamp) X(Max) X(Min) X(Inv) X(BroadcastTo) \
-  X(Reshape) X(Permute) X(Sum) X(ReduceSum) X(ReduceMean) X(Gather) \
-  X(ScatterAdd) X(TokenIds) X(Select) X(Slice) X(Concat) X(Matmul) X(Bmm) \
-  X(Linear) X(MaxPool) X(AvgPool) X(SmoothMaxPool) X(Relu) X(Sigmoid) \
-  X(Tanh) X(Softmax) X(LogSoftmax) X(Softplus) X(Exp) X(Log) X(SafeLog) \
-  X(Detach) X(MseLoss) X(LayerNorm) X(BatchnormChannelFirst) \
-  X(MultiHeadAttention) X(Conv) X(ConvTranspose) X(RandUniform) \
-  X(BernoulliMask)
-// clang-format on
-
-enum class Primitive : uint8_t {
-#define OCANNL_ENUMERATE(name) k##name,
-  OCANNL_TRAINER_PRIMITIVES(OCANNL_ENUMERATE)
-#undef OCANNL_ENUMERATE
+// A tensor with the axes that it has.
+struct Shaped {
+  Tensor tensor;
+  Shape shape;
 };
-absl::string_view Name(Primitive op);  // "Matmul"
+
+// A tensor whose axes are all output axes.
+struct Operand {
+  Tensor tensor;
+  Dims dims;
+};
+Operand Flat(const Shaped& x);
+
+// The static index that is the number of the step, which noise depends on.
+struct StepIndex {
+  int32_t index;
+};
+
+// Where a function of the graph is called.
+struct Site {
+  Graph& graph;
+  StepIndex step;
+  Training* training;  // null: inference
+  SourceLocation where;
+  absl::Span<const Shaped> operands;
+};
+
+// A function of the graph. Its address is its identity.
+struct Operation {
+  absl::string_view name;  // "Matmul"
+  // Null: a leaf of the tape.
+  absl::StatusOr<Tensor> (*build)(const Site& site, const void* args);
+  bool (*same)(const void* args, const void* others);
+  void (*print)(const void* args, std::string* out);
+};
 
 // One operation as it was recorded. Equal ones make equal code.
 struct OpCall {
-  Primitive op;
+  const Operation* op;
   absl::InlinedVector<uint32_t, 3> operands;  // slots
-  absl::InlinedVector<double, 4> numbers;     // as the primitive has them
-  SourceLocation where;                       // for errors only
+  std::shared_ptr<const void> args;           // as the operation has them
+  bool trains = false;                        // as the blocks in it do
+  SourceLocation where = {};                  // for errors only
 };
 
-// Whether the numbers have the same bits: -0 is not 0, and a NaN is itself.
-inline bool SameNumbers(absl::Span<const double> a,
-                        absl::Span<const double> b) {
-  return a.size() == b.size() &&
-         (a.empty() ||
-          std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
-}
+// A call without its arguments, in two words; no operation for more than 3
+// operands.
+struct Signature {
+  const Operation* op = nullptr;
+  uint64_t slots = 0;
 
-// The operation and its operands as a word, different for different ones; all
-// ones for more than 3 operands.
-uint64_t SignatureOf(const OpCall& call);
-
-// How windows lie on an image; all vectors have one number for each axis.
-struct Windows {
-  Dims kernel = {};
-  Dims stride = {};         // empty: 1
-  Dims padding = {};        // before each axis, and after it; empty: 0
-  Dims padding_after = {};  // if it is another one than before
-  Dims dilation = {};       // empty: 1
-  // Of pooling. Rounds the number of windows up: the last one may end beyond
-  // the padding, but starts in the image or the padding before it.
-  bool ceil = false;
-  // Of AvgPool: whether the cells of the padding count, as 0.
-  bool count_padding = true;
+  friend bool operator==(const Signature&, const Signature&) = default;
 };
+Signature SignatureOf(const OpCall& call);
+
+bool SameCall(const OpCall& a, const OpCall& b);
+
+// "Relu(%2)", "Scale(%1; 0.5)".
+std::string ToString(const OpCall& call);
 
 }  // namespace ocannl::train
 

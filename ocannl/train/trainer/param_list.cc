@@ -5,7 +5,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/narrow_float.h"
@@ -70,29 +69,50 @@ absl::StatusOr<ParamList> ParamList::Allocate(std::vector<NdArray> values,
     OCANNL_RETURN_IF_ERROR(
         CheckLength("name", options.names.size(), values.size()));
   }
-  std::vector<Param> params;
-  absl::flat_hash_set<std::string> names;
+  ParamList list;
   for (size_t k = 0; k < values.size(); ++k) {
-    params.push_back({.name = options.names.empty() ? absl::StrCat("p", k)
-                                                    : options.names[k],
-                      .host = std::move(values[k]),
-                      .requires_grad = options.requires_grad.empty() ||
-                                       options.requires_grad[k]});
-    const Param& param = params.back();
-    const bool is_unfit =
-        param.host.size() == 0 ||
-        (param.requires_grad && !IsFloat(ComputeDType(param.host.dtype()))) ||
-        !names.insert(param.name).second ||
-        absl::StartsWith(param.name, "session_");
-    if (!is_unfit) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("the parameter `", param.name, "`, ",
-                     Name(param.host.dtype()), " ", DimsText(param.host.dims()),
-                     ", has no cells, no gradient, another one's name, or one "
-                     "of those that ",
-                     "begin with session_"));
+    OCANNL_RETURN_IF_ERROR(
+        list.Append({.name = options.names.empty() ? absl::StrCat("p", k)
+                                                   : options.names[k],
+                     .host = std::move(values[k]),
+                     .requires_grad = options.requires_grad.empty() ||
+                                      options.requires_grad[k]}));
   }
-  return ParamList(std::move(params));
+  list.state_->num_args = list.size();
+  return list;
+}
+
+absl::Status ParamList::Append(Param param) const {
+  const bool fits =
+      param.host.size() != 0 &&
+      (!param.requires_grad || IsFloat(ComputeDType(param.host.dtype()))) &&
+      !Find(param.name) && !absl::StartsWith(param.name, "session_");
+  if (fits) {
+    state_->params.push_back(std::move(param));
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the parameter `", param.name, "`, ",
+                   Name(param.host.dtype()), " ", DimsText(param.host.dims()),
+                   ", has no cells, no gradient, another one's name, or one "
+                   "of those that ",
+                   "begin with session_"));
+}
+
+absl::Status ParamList::Add(std::string name, NdArray value) const {
+  OCANNL_RETURN_IF_ERROR(Append({.name = std::move(name),
+                                 .host = std::move(value),
+                                 .requires_grad = true}));
+  state_->is_newer_on_host = true;
+  state_->is_newer_on_device = false;
+  return absl::OkStatus();
+}
+
+std::optional<size_t> ParamList::Find(absl::string_view name) const {
+  for (size_t k = 0; k < size(); ++k) {
+    if (state_->params[k].name == name) return k;
+  }
+  return std::nullopt;
 }
 
 absl::StatusOr<NdArray> ParamList::Get(size_t k) const {

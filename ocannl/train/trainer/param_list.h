@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/runtime/context.h"
@@ -39,7 +40,15 @@ class ParamList {
   static absl::StatusOr<ParamList> Allocate(std::vector<NdArray> values,
                                             const ParamOptions& options = {});
 
+  // Adds a parameter that a block makes by that name, which gets this value; a
+  // session adds those that are not there. Errors: those of Allocate.
+  absl::Status Add(std::string name, NdArray value) const;
+
+  // All of them, and those that a step is given as arguments: the first, which
+  // Allocate made.
   size_t size() const { return state_->params.size(); }
+  size_t num_args() const { return state_->num_args; }
+  std::optional<size_t> Find(absl::string_view name) const;
   const std::string& name(size_t k) const { return state_->params[k].name; }
   bool requires_grad(size_t k) const { return state_->params[k].requires_grad; }
   // Of the host, perhaps stale: for its dtype and dims.
@@ -72,6 +81,8 @@ class ParamList {
   }
 
  private:
+  ParamList() = default;
+
   // Of two copies, the one that is current, or both.
   enum class Newer : uint8_t { kHost, kDevice, kNeither };
   struct Param {
@@ -82,18 +93,18 @@ class ParamList {
   };
   struct State {
     std::vector<Param> params;
+    size_t num_args = 0;
     std::optional<Context> context = std::nullopt;
     bool is_newer_on_host = true;     // some
     bool is_newer_on_device = false;  // all that require a gradient
     int64_t sets = 0;
   };
 
-  explicit ParamList(std::vector<Param> params)
-      : state_(std::make_shared<State>(State{.params = std::move(params)})) {}
+  absl::Status Append(Param param) const;
   absl::Status UploadNewer() const;
   void MarkDeviceNewer() const;
 
-  std::shared_ptr<State> state_;
+  std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 // Error: a learning rate that is negative, or not finite as an f32.

@@ -23,14 +23,6 @@ uint64_t NextEpochs() {
   return epochs.fetch_add(kEpochsAtOnce, std::memory_order_relaxed);
 }
 
-bool SameCall(const OpCall& a, const OpCall& b) {
-  return a.op == b.op && a.operands == b.operands &&
-         SameNumbers(a.numbers, b.numbers);
-}
-
-// Not what a step is given.
-bool IsComputation(const OpCall& call) { return call.op > Primitive::kIndex; }
-
 bool SameArray(const std::shared_ptr<const NdArray>& a,
                const std::shared_ptr<const NdArray>& b) {
   if (a == b) return true;
@@ -77,6 +69,16 @@ void Recorder::Enter(Tape* tape) {
   signatures_ = tape->signatures();
 }
 
+void Recorder::Drop(const Tape* tape) {
+  OnDrop(*tape);
+  if (tape == tape_) {
+    tape_ = nullptr;
+    calls_ = {};
+    signatures_ = {};
+  }
+  std::erase_if(tapes_, [&](const auto& each) { return each.get() == tape; });
+}
+
 absl::Status Recorder::StartTape() {
   if (tapes_.size() == kMostTapes) {
     const auto oldest = std::min_element(
@@ -84,8 +86,7 @@ absl::Status Recorder::StartTape() {
           return std::pair(a.get() == tape_, a->last_step()) <
                  std::pair(b.get() == tape_, b->last_step());
         });
-    OnDrop(**oldest);
-    tapes_.erase(oldest);
+    Drop(oldest->get());
   }
   tapes_.push_back(std::make_unique<Tape>(options_.seed, num_tapes_++));
   Tape* tape = tapes_.back().get();
@@ -105,7 +106,7 @@ absl::Status Recorder::Diverge(const OpCall& call) {
   const std::string what = absl::StrCat(
       "operation ", next_, " is ", ToString(call), " (", ToString(call.where),
       "), and was ", ToString(expected), " (", ToString(expected.where), ")");
-  if (tape_->is_fixed() && IsComputation(call) && IsComputation(expected)) {
+  if (tape_->is_fixed() && !IsArg(call) && !IsArg(expected)) {
     return absl::FailedPreconditionError(
         absl::StrCat(what, ": a loss that is compiled must do the same in ",
                      "each step; what changes must be an input"));
@@ -136,13 +137,21 @@ Ref Recorder::RepeatUpTo(uint32_t slot) {
   return {slot, epoch_};
 }
 
-Ref Recorder::Record(OpCall call) { return AddLeaf(std::move(call), {}); }
+Ref Recorder::AddLeaf(const Operation& op, LeafType type, LeafValue value,
+                      Where at) {
+  return RecordWith({.op = &op,
+                     .operands = {},
+                     .args = std::make_shared<const LeafType>(std::move(type)),
+                     .trains = trains_,
+                     .where = at},
+                    std::move(value));
+}
 
-Ref Recorder::AddLeaf(OpCall call, LeafValue value) {
+Ref Recorder::RecordWith(OpCall call, LeafValue value) {
   if (!status_.ok()) return {};
   if (is_over_) {
     return Fail(absl::FailedPreconditionError(absl::StrCat(
-        Name(call.op), " (", ToString(call.where),
+        call.op->name, " (", ToString(call.where),
         "): the step ended with its ", "update; Begin the next one")));
   }
   if (next_ < calls_.size() && !SameCall(calls_[next_], call)) {
@@ -155,7 +164,7 @@ Ref Recorder::AddLeaf(OpCall call, LeafValue value) {
     LeafValue& leaf = tape_->leaf(next_);
     leaf.index = value.index;
     if (!SameArray(leaf.array, value.array)) {
-      if (call.op == Primitive::kConst && tape_->is_fixed()) {
+      if (call.op == &kConst && tape_->is_fixed()) {
         return Fail(absl::FailedPreconditionError(absl::StrCat(
             "Const (", ToString(call.where), ") has other values than when ",
             "the loss was compiled; what changes must be an input")));
@@ -174,7 +183,10 @@ Ref Recorder::AddLeaf(OpCall call, LeafValue value) {
   Enter(tape_);
   leaves_changed_ = true;
   status = OnRecord(next_);
-  if (!status.ok()) return Fail(status);
+  if (!status.ok()) {
+    Drop(tape_);
+    return Fail(status);
+  }
   return {next_++, epoch_};
 }
 
@@ -183,9 +195,9 @@ Ref Recorder::AddConst(std::shared_ptr<const NdArray> value, Where at) {
     return Fail(absl::InvalidArgumentError(
         absl::StrCat("Const (", ToString(at), "): there are no cells")));
   }
-  OpCall call = ConstCall(*value, at);
-  return AddLeaf(std::move(call),
-                 {.array = std::move(value), .index = 0, .name = ""});
+  LeafType type = {.dtype = value->dtype(), .dims = value->dims()};
+  return AddLeaf(kConst, std::move(type),
+                 {.array = std::move(value), .index = 0, .name = ""}, at);
 }
 
 }  // namespace ocannl::train

@@ -3,7 +3,7 @@
 // Recorder: the half of a session that records steps as tapes, define-by-run,
 // and recognises those that repeat.
 //
-// The guard is the tape itself: each operation, its operands, numbers and
+// The guard is the tape itself: each operation, its operands, arguments and
 // shapes are compared with what was recorded. A step that differs is recorded
 // from there on and kept beside the others, so that a last batch that is
 // smaller, or the other way of a branch, has a tape of its own.
@@ -58,8 +58,9 @@ class Recorder : public Ops {
  protected:
   explicit Recorder(RecorderOptions options);
 
-  Ref AddLeaf(OpCall call, LeafValue value);
-  Ref Record(OpCall call) override;
+  Ref AddLeaf(const Operation& op, LeafType type, LeafValue value,
+              Where at = {});
+  Ref Record(OpCall call) override { return RecordWith(std::move(call), {}); }
   Ref AddConst(std::shared_ptr<const NdArray> value, Where at) override;
 
   // The tape of the step, as far as it came; null: it has no operation.
@@ -73,7 +74,7 @@ class Recorder : public Ops {
   // Error: x is not of this step, or the step has failed.
   absl::Status Check(Ref x) const;
 
-  // Was recorded just now.
+  // Was recorded just now. On an error the tape is dropped.
   virtual absl::Status OnRecord(uint32_t slot) = 0;
   // Is not needed any more.
   virtual void OnDrop(const Tape& tape) = 0;
@@ -83,7 +84,9 @@ class Recorder : public Ops {
   bool leaves_changed_ = false;
 
  private:
+  Ref RecordWith(OpCall call, LeafValue value);
   absl::Status Diverge(const OpCall& call);
+  void Drop(const Tape* tape);
   absl::Status StartTape();
   void Enter(Tape* tape);
 

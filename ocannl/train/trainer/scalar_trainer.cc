@@ -76,7 +76,7 @@ absl::StatusOr<double> ScalarTrainer::Forward(Inputs inputs) {
 absl::StatusOr<Session::LossAndGradients> ScalarTrainer::ValueAndGrad(
     Inputs inputs) {
   OCANNL_ASSIGN_OR_RETURN(const Ref loss, Record(inputs));
-  return session_.Gradients(loss, session_.args().first(params_.size()));
+  return session_.ParamGradients(loss);
 }
 
 absl::StatusOr<std::vector<NdArray>> ScalarTrainer::Backward(Inputs inputs) {

@@ -15,11 +15,6 @@ namespace {
 
 constexpr char kStepsDone[] = "session_steps_done";
 
-absl::Status NotTracked() {
-  return absl::FailedPreconditionError(
-      "the session does not track gradients; set track_gradients");
-}
-
 }  // namespace
 
 Session::Session(const Backend* backend, const SessionOptions& options)
@@ -27,26 +22,32 @@ Session::Session(const Backend* backend, const SessionOptions& options)
       options_(options),
       device_("session", backend),
       stream_(&device_),
-      context_(&stream_) {}
+      context_(&stream_) {
+  set_trains(options.track_gradients);
+}
 
 Session::~Session() {
   if (params_) params_->Detach();
 }
 
 Ref Session::UseParam(size_t k) {
-  return AddLeaf(ParamCall(static_cast<uint32_t>(k), params_->requires_grad(k),
-                           params_->like(k)),
+  return AddLeaf(kParam,
+                 {.number = static_cast<int64_t>(k),
+                  .requires_grad = params_->requires_grad(k),
+                  .dtype = params_->like(k).dtype(),
+                  .dims = params_->like(k).dims()},
                  {.array = nullptr, .index = 0, .name = params_->name(k)});
 }
 
 Ref Session::UseInput(size_t number, const TrainerInput& input) {
+  const auto args = static_cast<int64_t>(used_.size());
   if (const auto* index = std::get_if<Index>(&input.value())) {
     if (index->value < 0 || index->value >= index->range) {
       return Fail(absl::OutOfRangeError(
           absl::StrCat("input ", number, ": ", index->value, " is not in [0, ",
                        index->range, ")")));
     }
-    return AddLeaf(IndexCall(used_.size(), index->range),
+    return AddLeaf(kIndex, {.number = args, .range = index->range},
                    {.array = nullptr, .index = index->value, .name = ""});
   }
   const auto& array = std::get<std::shared_ptr<const NdArray>>(input.value());
@@ -54,8 +55,9 @@ Ref Session::UseInput(size_t number, const TrainerInput& input) {
     return Fail(absl::InvalidArgumentError(
         absl::StrCat("input ", number, " has no cells")));
   }
-  return AddLeaf(InputCall(used_.size(), *array),
-                 {.array = array, .index = 0, .name = ""});
+  return AddLeaf(
+      kInput, {.number = args, .dtype = array->dtype(), .dims = array->dims()},
+      {.array = array, .index = 0, .name = ""});
 }
 
 absl::Status Session::UseParams(const ParamList& params) {
@@ -78,7 +80,7 @@ absl::Status Session::Use(const ParamList& params,
     return absl::FailedPreconditionError("Use comes first in a step, once");
   }
   sets_ = params.sets();
-  used_.resize(params.size() + inputs.size());
+  used_.resize(params.num_args() + inputs.size());
   // Mostly they are those of the step before.
   const size_t repeated = Repeated(inputs);
   for (size_t k = 0; k < repeated; ++k) {
@@ -86,33 +88,31 @@ absl::Status Session::Use(const ParamList& params,
   }
   next_ = static_cast<uint32_t>(repeated);
   for (size_t k = repeated; k < used_.size(); ++k) {
-    used_[k] = k < params.size()
-                   ? UseParam(k)
-                   : UseInput(k - params.size(), inputs[k - params.size()]);
+    const size_t input = k - params.num_args();
+    used_[k] =
+        k < params.num_args() ? UseParam(k) : UseInput(input, inputs[input]);
   }
   return status();
 }
 
 size_t Session::Repeated(absl::Span<const TrainerInput> inputs) {
-  size_t k = params_->size();
+  size_t k = params_->num_args();
   if (tape() == nullptr || tape()->num_params() != k ||
-      tape()->num_args() != used_.size()) {
+      tape()->num_args() != used_.size() || calls_[0].trains != trains()) {
     return 0;
   }
   for (const TrainerInput& input : inputs) {
     LeafValue& leaf = tape()->leaf(static_cast<uint32_t>(k));
     if (const auto* index = std::get_if<Index>(&input.value())) {
-      const bool fits =
-          calls_[k].op == Primitive::kIndex &&
-          calls_[k].numbers[1] == static_cast<double>(index->range) &&
-          index->value >= 0 && index->value < index->range;
+      const bool fits = calls_[k].op == &kIndex &&
+                        TypeOf(calls_[k]).range == index->range &&
+                        index->value >= 0 && index->value < index->range;
       if (!fits) break;
       leaf.index = index->value;
     } else {
       const auto& array =
           std::get<std::shared_ptr<const NdArray>>(input.value());
-      if (array == nullptr || leaf.array != array ||
-          calls_[k].op != Primitive::kInput) {
+      if (array == nullptr || leaf.array != array || calls_[k].op != &kInput) {
         break;
       }
     }
@@ -122,7 +122,12 @@ size_t Session::Repeated(absl::Span<const TrainerInput> inputs) {
 }
 
 absl::Status Session::OnRecord(uint32_t slot) {
+  OCANNL_RETURN_IF_ERROR(TakeParams(slot));
   if (!options_.is_eager) return absl::OkStatus();
+  return ComputeUpTo(slot);
+}
+
+absl::Status Session::ComputeUpTo(uint32_t slot) {
   std::unique_ptr<OpByOp>& values = compiled_[tape()->number()].values;
   if (values == nullptr) {
     values = std::make_unique<OpByOp>(tape(), &stream_);
@@ -147,7 +152,7 @@ absl::StatusOr<NdArray> Session::Value(Ref x) {
     return absl::FailedPreconditionError(
         "a loss that is compiled has no values; use an eager session");
   }
-  OCANNL_RETURN_IF_ERROR(OnRecord(x.slot()));
+  OCANNL_RETURN_IF_ERROR(ComputeUpTo(x.slot()));
   return compiled_[tape()->number()].values->Read(x.slot());
 }
 
@@ -209,34 +214,6 @@ absl::StatusOr<double> Session::LossValue(Ref loss) {
   return value.AsDouble(0);
 }
 
-absl::StatusOr<Session::LossAndGradients> Session::Gradients(
-    Ref loss, absl::Span<const Ref> of) {
-  OCANNL_RETURN_IF_ERROR(CheckLoss(loss));
-  if (!options_.track_gradients) return NotTracked();
-  std::string kind = "gradients";
-  for (Ref x : of) {
-    OCANNL_RETURN_IF_ERROR(Check(x));
-    absl::StrAppend(&kind, " ", x.slot());
-  }
-  OCANNL_ASSIGN_OR_RETURN(
-      Linked* const linked,
-      FindOrLink(loss, kind, [&](Tape& tape, Tensor result) {
-        return LinkGradients(tape, result, of);
-      }));
-  OCANNL_RETURN_IF_ERROR(Run(*linked));
-  OCANNL_ASSIGN_OR_RETURN(const NdArray value, context_.Read(linked->loss));
-  LossAndGradients result = {.loss = value.AsDouble(0), .gradients = {}};
-  for (size_t k = 0; k < of.size(); ++k) {
-    const uint32_t slot = of[k].slot();
-    NdArray gradient(tape()->dtype(slot), tape()->dims(slot));
-    if (linked->grads[k]) {
-      OCANNL_ASSIGN_OR_RETURN(gradient, context_.Read(*linked->grads[k]));
-    }
-    result.gradients.push_back(gradient.Reshaped(tape()->dims(slot)));
-  }
-  return result;
-}
-
 absl::Status Session::WriteRate(double rate) {
   if (rate_ == rate) return absl::OkStatus();
   OCANNL_RETURN_IF_ERROR(CheckRate(rate));
@@ -269,7 +246,7 @@ absl::Status Session::Update(Ref loss,
     return absl::InvalidArgumentError(
         "the rule of Update is null; give one, such as that of Sgd()");
   }
-  if (!options_.track_gradients) return NotTracked();
+  OCANNL_RETURN_IF_ERROR(CheckTracked());
   if (!params_) {
     return absl::FailedPreconditionError(
         "the step has no parameters; Use comes first");

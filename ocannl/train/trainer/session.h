@@ -93,7 +93,8 @@ class Session : public Recorder {
   // The parameters have their values on the host then.
   ~Session() override;
 
-  // Recorded first in each step: the parameters, the same list in each, and
+  // Recorded first in each step: the parameters, the same list in each, but
+  // for those of blocks (calls.h), which join the list with the first call; and
   // inputs, which have no gradient. They are args() then. Errors:
   // parameters of another session, or not the same; an index out of range; an
   // array without cells; a step that has begun without them.
@@ -121,6 +122,8 @@ class Session : public Recorder {
   };
   absl::StatusOr<LossAndGradients> Gradients(Ref loss,
                                              absl::Span<const Ref> of);
+  // Likewise by each of the parameters, in their order, with those of blocks.
+  absl::StatusOr<LossAndGradients> ParamGradients(Ref loss);
 
   // One step of `rule` for the parameters that require a gradient and that the
   // gradient of the loss reaches; it ends the step: what was computed in it is
@@ -165,12 +168,18 @@ class Session : public Recorder {
   using Link = absl::FunctionRef<absl::StatusOr<Linked>(Tape&, Tensor loss)>;
 
   absl::Status OnRecord(uint32_t slot) override;
+  // Finds what the blocks of a call made in the list, or adds it. Errors: there
+  // is no list; it has other types or sizes; no first value.
+  absl::Status TakeParams(uint32_t slot);
+  absl::StatusOr<NdArray> FirstValue(Tensor param);
   void OnDrop(const Tape& tape) override;
+  absl::Status ComputeUpTo(uint32_t slot);
 
   // How many parameters and inputs are those of the tape.
   size_t Repeated(absl::Span<const TrainerInput> inputs);
   Ref UseParam(size_t k);
   Ref UseInput(size_t number, const TrainerInput& input);
+  absl::Status CheckTracked() const;
   // Error: x is not of this step, or the parameters have changed since Use.
   absl::Status CheckStep(Ref x) const;
   // Error: a rule that counts the steps of all parameters together, and others
@@ -184,7 +193,12 @@ class Session : public Recorder {
   absl::StatusOr<Linked> LinkCode(Tape& tape, const Assignments& code,
                                   Tensor loss);
   absl::StatusOr<Linked> LinkGradients(Tape& tape, Tensor loss,
-                                       absl::Span<const Ref> of);
+                                       absl::Span<const std::string> names);
+  // Of tensors of the tape; "" of what comes after the loss.
+  static std::vector<std::string> NamesOf(Tape& tape, Tensor loss,
+                                          absl::Span<const Ref> of);
+  absl::StatusOr<LossAndGradients> RunGradients(Linked& linked,
+                                                std::vector<NdArray> zeros);
   absl::StatusOr<Linked> LinkUpdate(Tape& tape, Tensor loss,
                                     const UpdateRule& rule, bool has_rate);
   absl::Status StartStates(Assignments init);

@@ -1,95 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/trainer/tape.h"
 
-#include <variant>
+#include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/trainer/axes.h"
-#include "ocannl/train/trainer/primitives.h"
 
 namespace ocannl::train {
 namespace {
 
-void AddType(OpCall& call, const NdArray& value) {
-  call.numbers.push_back(static_cast<double>(value.dtype()));
-  call.numbers.insert(call.numbers.end(), value.dims().begin(),
-                      value.dims().end());
+bool SameLeaf(const void* type, const void* other) {
+  return *static_cast<const LeafType*>(type) ==
+         *static_cast<const LeafType*>(other);
 }
 
-bool IsLeaf(const OpCall& call) { return call.op <= Primitive::kConst; }
+void PrintLeaf(const void* args, std::string* out) {
+  const auto& type = *static_cast<const LeafType*>(args);
+  absl::StrAppend(out, Name(type.dtype), " ", DimsText(type.dims));
+}
 
-// Where the dtype stands among the numbers; the dims are behind it.
-size_t TypeOfLeaf(Primitive op) {
-  if (op == Primitive::kParam) return 2;
-  return op == Primitive::kInput ? 1 : 0;
+void PrintRange(const void* args, std::string* out) {
+  absl::StrAppend(out, static_cast<const LeafType*>(args)->range);
 }
 
 }  // namespace
 
-OpCall ParamCall(uint32_t number, bool requires_grad, const NdArray& value) {
-  OpCall call = {.op = Primitive::kParam,
-                 .operands = {},
-                 .numbers = {double(number), requires_grad ? 1. : 0.},
-                 .where = {}};
-  AddType(call, value);
-  return call;
-}
-
-OpCall InputCall(size_t args, const NdArray& value) {
-  OpCall call = {.op = Primitive::kInput,
-                 .operands = {},
-                 .numbers = {static_cast<double>(args)},
-                 .where = {}};
-  AddType(call, value);
-  return call;
-}
-
-OpCall IndexCall(size_t args, int64_t range) {
-  return {.op = Primitive::kIndex,
-          .operands = {},
-          .numbers = {static_cast<double>(args), static_cast<double>(range)},
-          .where = {}};
-}
-
-OpCall ConstCall(const NdArray& value, SourceLocation where) {
-  OpCall call = {
-      .op = Primitive::kConst, .operands = {}, .numbers = {}, .where = where};
-  AddType(call, value);
-  return call;
-}
-
-std::string ToString(const OpCall& call) {
-  if (call.op == Primitive::kIndex) {
-    return absl::StrCat("Index(", NumberText(call.numbers[1]), ")");
-  }
-  if (IsLeaf(call)) {
-    const size_t type = TypeOfLeaf(call.op);
-    const Dims dims(call.numbers.begin() + static_cast<int64_t>(type) + 1,
-                    call.numbers.end());
-    return absl::StrCat(Name(call.op), "(",
-                        Name(static_cast<DType>(call.numbers[type])), " ",
-                        DimsText(dims), ")");
-  }
-  auto operand = [](std::string* out, uint32_t slot) {
-    absl::StrAppend(out, "%", slot);
-  };
-  auto number = [](std::string* out, double value) {
-    absl::StrAppend(out, NumberText(value));
-  };
-  return absl::StrCat(Name(call.op), "(",
-                      absl::StrJoin(call.operands, ", ", operand),
-                      call.numbers.empty() ? "" : "; ",
-                      absl::StrJoin(call.numbers, ",", number), ")");
-}
+const Operation kParam = {"Param", nullptr, SameLeaf, PrintLeaf};
+const Operation kInput = {"Input", nullptr, SameLeaf, PrintLeaf};
+const Operation kIndex = {"Index", nullptr, SameLeaf, PrintRange};
+const Operation kConst = {"Const", nullptr, SameLeaf, PrintLeaf};
 
 Tape::Tape(uint32_t seed, int number) : number_(number) {
   model_.graph.set_seed(seed);
-  step_ = model_.graph.AddStatic(kStep, std::nullopt);
+  training_.step = model_.graph.AddStatic(kStep, std::nullopt);
+}
+
+absl::Span<const TensorId> Tape::made(uint32_t slot) const {
+  if (IsLeaf(calls_[slot])) return {};
+  const size_t begin = slot == 0 ? 0 : num_made_[slot - 1];
+  return absl::MakeConstSpan(model_.graph.parameters())
+      .subspan(begin, num_made_[slot] - begin);
 }
 
 std::string Tape::DataName(uint32_t slot) const {
@@ -104,57 +59,76 @@ absl::StatusOr<Tensor> Tape::MakeLeaf(const OpCall& call,
                                       const LeafValue& leaf) {
   Graph& graph = model_.graph;
   const auto slot = static_cast<uint32_t>(calls_.size());
-  if (call.op == Primitive::kIndex) {
-    const int32_t index =
-        graph.AddStatic(IndexName(slot), static_cast<int64_t>(call.numbers[1]));
-    return EmbedSymbol(graph, index);
+  const LeafType& type = TypeOf(call);
+  if (call.op == &kIndex) {
+    return EmbedSymbol(graph, graph.AddStatic(IndexName(slot), type.range));
   }
-  const size_t type = TypeOfLeaf(call.op);
-  const auto dtype = static_cast<DType>(call.numbers[type]);
   Shape shape;
-  shape[RowKind::kOutput] =
-      Dims(call.numbers.begin() + static_cast<int64_t>(type) + 1,
-           call.numbers.end());
-  if (call.op == Primitive::kParam && call.numbers[1] != 0) {
-    return Param(graph, leaf.name, SpecOf(shape), dtype, nullptr);
+  shape[RowKind::kOutput] = type.dims;
+  if (call.op == &kParam && type.requires_grad) {
+    return Param(graph, leaf.name, SpecOf(shape), type.dtype, nullptr);
   }
   // Who runs the code writes the values.
-  const std::string name =
-      call.op == Primitive::kParam ? leaf.name : DataName(slot);
-  return Data(graph, name, NdArray(dtype, shape.dims()), SpecOf(shape));
+  const std::string name = call.op == &kParam ? leaf.name : DataName(slot);
+  return Data(graph, name, NdArray(type.dtype, type.dims), SpecOf(shape));
 }
 
 absl::StatusOr<Tensor> Tape::Make(const OpCall& call, const LeafValue& leaf) {
   if (IsLeaf(call)) return MakeLeaf(call, leaf);
-  std::vector<Operand> operands;
+  std::vector<Shaped> operands;
   for (uint32_t slot : call.operands) {
-    operands.push_back({tensor(slot), dims(slot)});
+    operands.push_back({tensor(slot), model_.shapes.at(ids_[slot])});
   }
-  OCANNL_ASSIGN_OR_RETURN(const Tensor made,
-                          AddPrimitive(model_.graph, call, operands, step_));
-  return made;
+  const Site site = {.graph = model_.graph,
+                     .step = {training_.step},
+                     .training = call.trains ? &training_ : nullptr,
+                     .where = call.where,
+                     .operands = operands};
+  return call.op->build(site, call.args.get());
+}
+
+absl::Status Tape::Infer(Tensor made, size_t begin) {
+  const std::vector<TensorId>& parameters = model_.graph.parameters();
+  for (size_t k = begin; k < parameters.size(); ++k) {
+    const TensorNode& node = model_.graph[parameters[k]];
+    if (node.name == node.text && !absl::StartsWith(node.name, "session_")) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it makes a parameter `", node.text, "`, and the step has another one ",
+        "of that name, or it begins with session_; give its scope another ",
+        "name, or apply the block twice in one function"));
+  }
+  std::vector<TensorId> roots = {made.id};
+  for (const StateUpdate& update : training_.updates) {
+    roots.push_back(update.value.id);
+  }
+  return InferShapes(model_.graph, roots, model_.shapes);
 }
 
 absl::Status Tape::Append(const OpCall& call, LeafValue leaf) {
   const Graph::Mark mark = model_.graph.mark();
+  const size_t num_made = model_.graph.parameters().size();
+  const auto num_updates = static_cast<int64_t>(training_.updates.size());
   absl::StatusOr<Tensor> made = Make(call, leaf);
   absl::Status status = made.status();
-  if (status.ok()) {
-    status = InferShapes(model_.graph, {made->id}, model_.shapes);
-  }
+  if (status.ok()) status = Infer(*made, num_made);
   if (!status.ok()) {
+    training_.updates.erase(training_.updates.begin() + num_updates,
+                            training_.updates.end());
     model_.graph.RollBack(mark);
     std::vector<std::string> shapes;
     for (uint32_t slot : call.operands) shapes.push_back(DimsText(dims(slot)));
     return absl::InvalidArgumentError(
-        absl::StrCat(Name(call.op), " (", ToString(call.where), ") of ",
+        absl::StrCat(call.op->name, " (", ToString(call.where), ") of ",
                      shapes.empty() ? "nothing" : absl::StrJoin(shapes, ", "),
                      ": ", status.message()));
   }
   const uint32_t slot = static_cast<uint32_t>(calls_.size());
-  if (slot == num_params_ && call.op == Primitive::kParam) ++num_params_;
-  if (slot == num_args_ && call.op <= Primitive::kIndex) ++num_args_;
+  if (slot == num_params_ && call.op == &kParam) ++num_params_;
+  if (slot == num_args_ && IsArg(call)) ++num_args_;
   computed_.push_back(seen_.insert(made->id).second && !IsLeaf(call));
+  num_made_.push_back(model_.graph.parameters().size());
   ids_.push_back(made->id);
   dims_.push_back(model_.shapes.at(made->id).dims());
   calls_.push_back(call);

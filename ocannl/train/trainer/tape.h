@@ -14,10 +14,14 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/blocks/state.h"
 #include "ocannl/train/model.h"
-#include "ocannl/train/trainer/ops.h"
+#include "ocannl/train/trainer/op_call.h"
 
 namespace ocannl::train {
 
@@ -28,12 +32,28 @@ struct LeafValue {
   std::string name;  // of a parameter
 };
 
-// The numbers of the calls of leaves.
-OpCall ParamCall(uint32_t number, bool requires_grad, const NdArray& value);
-// `args` is how many parameters and inputs the step has.
-OpCall InputCall(size_t args, const NdArray& value);
-OpCall IndexCall(size_t args, int64_t range);
-OpCall ConstCall(const NdArray& value, SourceLocation where);
+// What of a leaf is a part of the code.
+struct LeafType {
+  // Of a parameter its place in the list, else how many parameters and inputs
+  // the step has; 0 of constants.
+  int64_t number = 0;
+  bool requires_grad = false;  // of a parameter
+  int64_t range = 0;           // of an index
+  DType dtype = DType::kF32;
+  Dims dims = {};
+
+  friend bool operator==(const LeafType&, const LeafType&) = default;
+};
+extern const Operation kParam, kInput, kIndex, kConst;
+
+inline bool IsLeaf(const OpCall& call) { return call.op->build == nullptr; }
+// What a step is given: no constant.
+inline bool IsArg(const OpCall& call) {
+  return IsLeaf(call) && call.op != &kConst;
+}
+inline const LeafType& TypeOf(const OpCall& leaf) {
+  return *static_cast<const LeafType*>(leaf.args.get());
+}
 
 class Tape {
  public:
@@ -45,7 +65,7 @@ class Tape {
   absl::Status Append(const OpCall& call, LeafValue leaf);
 
   const std::vector<OpCall>& calls() const { return calls_; }
-  const std::vector<uint64_t>& signatures() const { return signatures_; }
+  const std::vector<Signature>& signatures() const { return signatures_; }
   LeafValue& leaf(uint32_t slot) { return leaves_[slot]; }
   const LeafValue& leaf(uint32_t slot) const { return leaves_[slot]; }
   Tensor tensor(uint32_t slot) { return {&model_.graph, ids_[slot]}; }
@@ -53,6 +73,8 @@ class Tape {
   DType dtype(uint32_t slot) const { return model_.graph[ids_[slot]].dtype; }
   // Whether the tensor is that of no earlier call, and no leaf.
   bool IsComputed(uint32_t slot) const { return computed_[slot]; }
+  // The parameters that the call made.
+  absl::Span<const TensorId> made(uint32_t slot) const;
   // How many parameters the calls begin with, and how many args: these, and the
   // inputs and indices after them.
   size_t num_params() const { return num_params_; }
@@ -60,7 +82,9 @@ class Tape {
 
   Model& model() { return model_; }
   int number() const { return number_; }
-  int32_t step() const { return step_; }  // the static index of the step
+  // The static index of the step, and what its blocks keep.
+  int32_t step() const { return training_.step; }
+  const std::vector<StateUpdate>& updates() const { return training_.updates; }
 
   // For Recorder: the last step that used it, and whether steps may differ.
   uint64_t last_step() const { return last_step_; }
@@ -83,25 +107,26 @@ class Tape {
  private:
   absl::StatusOr<Tensor> Make(const OpCall& call, const LeafValue& leaf);
   absl::StatusOr<Tensor> MakeLeaf(const OpCall& call, const LeafValue& leaf);
+  // Infers the shapes of what a call made. Errors: they do not fit; a parameter
+  // from number `begin` on has a name that another one has.
+  absl::Status Infer(Tensor made, size_t begin);
 
   Model model_;
   int number_;
-  int32_t step_;
+  Training training_;
   std::vector<OpCall> calls_;
-  std::vector<uint64_t> signatures_;  // SignatureOf each
-  std::vector<LeafValue> leaves_;     // of all calls
+  std::vector<Signature> signatures_;  // SignatureOf each
+  std::vector<LeafValue> leaves_;      // of all calls
   std::vector<TensorId> ids_;
   std::vector<Dims> dims_;
   std::vector<bool> computed_;
+  std::vector<size_t> num_made_;  // parameters of the graph after each call
   absl::flat_hash_set<TensorId> seen_;
   size_t num_params_ = 0;
   size_t num_args_ = 0;
   uint64_t last_step_ = 0;
   bool is_fixed_ = false;
 };
-
-// "Relu(%2)", "Scale(%1; 0.5)".
-std::string ToString(const OpCall& call);
 
 }  // namespace ocannl::train
 
