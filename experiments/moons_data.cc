@@ -18,12 +18,15 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/runtime/npy.h"
 #include "ocannl/train/data/batch_order.h"
 #include "ocannl/train/data/files.h"
 
@@ -192,6 +195,32 @@ absl::StatusOr<LabelledPoints> PointsFromRows(absl::Span<const float> rows,
                     absl::StrCat(name, " row ", i / kRowSize), points));
   }
   return points;
+}
+
+bool IsPointsFile(absl::string_view data) {
+  return !data.empty() && data != "circles" && data != "spirals";
+}
+
+absl::StatusOr<LabelledPoints> FindPoints(const std::string& data, int count,
+                                          uint32_t seed) {
+  if (data.empty()) return HalfMoons(count, seed);
+  if (!IsPointsFile(data)) {
+    return data == "circles" ? Circles(count, seed) : Spirals(count, seed);
+  }
+  const std::string path = UserPath(data);
+  if (!absl::EndsWith(path, ".npy")) return LoadPoints(path);
+  OCANNL_ASSIGN_OR_RETURN(const NdArray array, ReadNpy(path));
+  if (array.dims().size() != 2 || array.dims()[1] != 3) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--data: ", path,
+                     " must have shape [n, 3]: x, y and a label of 1 or "
+                     "-1 in each row"));
+  }
+  std::vector<float> rows;
+  for (int64_t k = 0; k < array.size(); ++k) {
+    rows.push_back(static_cast<float>(array.AsDouble(k)));
+  }
+  return PointsFromRows(rows, path);
 }
 
 absl::StatusOr<int64_t> DropPartialBatch(int64_t batch_size,

@@ -49,6 +49,13 @@ absl::StatusOr<LabelledPoints> LoadPoints(const std::string& path);
 absl::StatusOr<LabelledPoints> PointsFromRows(absl::Span<const float> rows,
                                               absl::string_view name);
 
+// The points that --data names: "" (half-moons), "circles", "spirals", of
+// `count` points each; or those of a file with rows of x, y and label, .npy or
+// text.
+bool IsPointsFile(absl::string_view data);
+absl::StatusOr<LabelledPoints> FindPoints(const std::string& data, int count,
+                                          uint32_t seed);
+
 // Shortens `points` to whole batches and returns how many points that dropped.
 // Errors: a batch size below 1, and fewer points than one batch.
 absl::StatusOr<int64_t> DropPartialBatch(int64_t batch_size,

@@ -10,8 +10,8 @@
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/tensor.h"
-#include "ocannl/train/optim/loss_scale.h"
 #include "ocannl/train/optim/rules.h"
+#include "ocannl/train/predict.h"
 
 namespace ocannl {
 namespace {
@@ -43,46 +43,22 @@ std::string Mlp(const MoonsOptions& options, absl::string_view input,
   return narrow ? absl::StrCat("f32(", text, ")") : text;
 }
 
-// Points as a batch of rows of `size` numbers.
-Tensor Points(Graph& graph, const std::string& name,
-              const std::vector<float>& values, int64_t size) {
-  int64_t count = static_cast<int64_t>(values.size()) / size;
-  ShapeSpec rows;
-  rows[RowKind::kOutput] = Dims{size};
-  rows[RowKind::kInput] = Dims{};
-  return Data(graph, name, NdArray::Of<float>({count, size}, values), rows);
-}
-
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<MoonsModel>> MakeMoons(
-    const LabelledPoints& points, const MoonsOptions& options) {
-  LabelledPoints whole = points;
-  OCANNL_RETURN_IF_ERROR(DropPartialBatch(options.batch_size, whole).status());
-  auto moons = std::make_unique<MoonsModel>();
-  Graph& graph = moons->model.graph;
-  graph.set_seed(options.seed);
-  int64_t batches =
-      static_cast<int64_t>(whole.labels.size()) / options.batch_size;
-  moons->steps = batches * options.epochs;
-  int32_t batch_n = graph.AddStatic("batch_n", batches);
-  int32_t step_n = graph.AddStatic("step", std::nullopt);
-  Tensor flat = Points(graph, "moons_flat", whole.coordinates, 2);
-  Tensor classes = Points(graph, "moons_classes", whole.labels, 1);
-  Names names{
-      .tensors = {{"moons_input", Named(Slice(flat, batch_n), "moons_input")},
-                  {"moons_class",
-                   Named(Slice(classes, batch_n), "moons_class")}},
-      .statics = {{"step", step_n}},
-      .numbers = {{"batch_size", double(options.batch_size)},
-                  {"steps", double(moons->steps)}}};
+// The loss of a batch of points; `parameters` are those that it declares.
+absl::StatusOr<Tensor> Loss(const MoonsOptions& options,
+                            absl::Span<const Tensor> batch,
+                            std::vector<Tensor>& parameters) {
+  Graph& graph = *batch[0].graph;
+  Names names{.tensors = {{"moons_input", Named(batch[0], "moons_input")},
+                          {"moons_class", Named(batch[1], "moons_class")}},
+              .numbers = {{"batch_size", double(options.batch_size)}}};
   OCANNL_ASSIGN_OR_RETURN(
       ParsedTensor margin,
       ParseTensor(graph,
                   absl::StrCat("relu (1 - (moons_class *. (",
                                Mlp(options, "moons_input", true), ")))"),
                   names));
-  for (Tensor p : margin.parameters) {
+  parameters = margin.parameters;
+  for (Tensor p : parameters) {
     graph.SetInit(p.id, Xavier(Uniform1(graph), p, /*scale_sq=*/2).id);
   }
   names.tensors.emplace("margin_loss", Named(margin.tensor, "margin_loss"));
@@ -90,45 +66,83 @@ absl::StatusOr<std::unique_ptr<MoonsModel>> MakeMoons(
       ParsedTensor sum,
       ParseTensor(graph, R"((margin_loss ++ "...|... => 0") /. !..batch_size)",
                   names));
-  const Tensor loss = moons->loss = Named(sum.tensor, "scalar_loss");
-  OCANNL_ASSIGN_OR_RETURN(
-      ParsedTensor rate,
-      ParseTensor(graph, "0.1 *. ((2 *. !..steps) - !@step) /. !..steps",
-                  names));
-  Tensor learning_rate = Named(rate.tensor, "learning_rate");
-
-  train::Model& model = moons->model;
-  OCANNL_ASSIGN_OR_RETURN(const std::optional<train::LossScale> scale,
-                          train::LossScaleFor(options.dtype, model));
-  OCANNL_ASSIGN_OR_RETURN(
-      Assignments update,
-      train::GradUpdate(model, loss, {.scaled_by = train::TensorOf(scale)}));
-  OCANNL_ASSIGN_OR_RETURN(
-      train::UpdateCode sgd,
-      train::ScaledRuleUpdate(
-          model, train::Parameters(model, loss), learning_rate,
-          train::Sgd({.weight_decay = options.weight_decay}), scale));
-  moons->step = train::Sequence("scalar_loss_gradient_then_sgd_update",
-                                {update, sgd.update});
-  OCANNL_ASSIGN_OR_RETURN(moons->init, train::InitParams(model, loss));
-  if (scale) moons->init = train::Sequence("init", {moons->init, sgd.init});
-  moons->parameters = train::AllParameters(model, loss);
-  return moons;
+  return Named(sum.tensor, "scalar_loss");
 }
 
-absl::StatusOr<Assignments> ScorePoints(MoonsModel& moons,
-                                        const MoonsOptions& options,
-                                        const std::vector<float>& coordinates,
-                                        const std::string& name) {
-  Graph& graph = moons.model.graph;
-  Names names;
-  for (Tensor p : moons.parameters) names.tensors.emplace(p.node().name, p);
-  names.tensors.emplace(
-      "points", Points(graph, absl::StrCat(name, "_points"), coordinates, 2));
+}  // namespace
+
+train::MakeFitNet MoonsNet(const MoonsOptions& options) {
+  return [=](Graph&) -> absl::StatusOr<train::FitNet> {
+    auto parameters = std::make_shared<std::vector<Tensor>>();
+    return train::FitNet{
+        .loss =
+            [=](absl::Span<const Tensor> batch, train::Training*) {
+              return Loss(options, batch, *parameters);
+            },
+        .predict = [=](Tensor points) -> absl::StatusOr<Tensor> {
+          Names names{.tensors = {{"points", points}}};
+          for (Tensor p : *parameters) names.tensors.emplace(p.node().name, p);
+          OCANNL_ASSIGN_OR_RETURN(
+              ParsedTensor scores,
+              ParseTensor(*points.graph, Mlp(options, "points", false), names));
+          return scores.tensor;
+        }};
+  };
+}
+
+train::FitData MoonsData(const LabelledPoints& points, int64_t batch_size) {
+  const auto count = static_cast<int64_t>(points.labels.size());
+  return {.train = {{"moons_flat",
+                     NdArray::Of<float>({count, 2}, points.coordinates)},
+                    {"moons_classes",
+                     NdArray::Of<float>({count, 1}, points.labels)}},
+          .batch_size = batch_size};
+}
+
+train::FitOptions MoonsFit(const MoonsOptions& options) {
+  return {.epochs = options.epochs,
+          .rule = train::Sgd({.weight_decay = options.weight_decay}),
+          .rate =
+              [](Graph& graph, int32_t step, int64_t steps) {
+                const auto all = static_cast<double>(steps);
+                return PointMul(0.1, Number(graph, 2 * all) -
+                                         EmbedSymbol(graph, step)) /
+                       all;
+              },
+          .seed = options.seed,
+          .dtype = options.dtype,
+          .name = "moons",
+          .code = "scalar_loss_gradient_then_sgd_update"};
+}
+
+absl::StatusOr<std::unique_ptr<train::FitCode>> MakeMoons(
+    const LabelledPoints& points, const MoonsOptions& options) {
+  return train::MakeFitCode(MoonsNet(options),
+                            MoonsData(points, options.batch_size),
+                            MoonsFit(options));
+}
+
+absl::StatusOr<NdArray> Scores(train::Fitted& moons,
+                               const std::vector<float>& coordinates) {
+  train::Model& model = moons.code->model;
+  const NdArray values = NdArray::Of<float>(
+      {static_cast<int64_t>(coordinates.size()) / 2, 2}, coordinates);
+  const Tensor points =
+      Data(model.graph, "points", values,
+           {.rows = {Dims{values.dims()[0]}, Dims{2}, Dims{}}});
+  OCANNL_ASSIGN_OR_RETURN(const Tensor scores, moons.code->net.predict(points));
   OCANNL_ASSIGN_OR_RETURN(
-      ParsedTensor scores,
-      ParseTensor(graph, Mlp(options, "points", false), names));
-  return train::Forward(moons.model, Named(scores.tensor, name));
+      train::Predictor predictor,
+      train::Predictor::Make(model, scores, {points}, *moons.context));
+  return predictor.Predict({values});
+}
+
+double Accuracy(const NdArray& scores, const std::vector<float>& labels) {
+  int64_t right = 0;
+  for (int64_t k = 0; k < scores.size(); ++k) {
+    right += (scores.AsDouble(k) > 0) == (labels[k] > 0);
+  }
+  return static_cast<double>(right) / static_cast<double>(labels.size());
 }
 
 }  // namespace ocannl

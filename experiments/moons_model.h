@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The half-moons network and its training code: an MLP with ReLU, trained on
-// batches of points with the hinge loss, SGD and weight decay.
+// The half-moons network: an MLP with ReLU, trained on batches of points with
+// the hinge loss, SGD and weight decay.
 //
 //   loss = sum over the batch of relu(1 - y * mlp(x)) / batch_size
 #ifndef EXPERIMENTS_MOONS_MODEL_H_
@@ -9,14 +9,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "experiments/moons_data.h"
-#include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/dtype.h"
-#include "ocannl/train/model.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/train/fit/fit.h"
 
 namespace ocannl {
 
@@ -30,28 +29,22 @@ struct MoonsOptions {
   DType dtype = DType::kF32;
 };
 
-struct MoonsModel {
-  train::Model model;
-  Tensor loss{};
-  std::vector<Tensor> parameters;
-  Assignments init;  // gives the parameters their first values
-  // One step; its static indices are batch_n and step. Keeps the values of
-  // scalar_loss and learning_rate, which falls from 0.2 to 0.1.
-  Assignments step;
-  int64_t steps;  // of all epochs
-};
+// The network, its batches, and how it is trained: at a learning rate that
+// falls from 0.2 to 0.1. The loss is the array scalar_loss.
+train::MakeFitNet MoonsNet(const MoonsOptions& options);
+train::FitData MoonsData(const LabelledPoints& points, int64_t batch_size);
+train::FitOptions MoonsFit(const MoonsOptions& options);
 
-// Builds the model over all whole batches of `points`. Error: fewer points
-// than a batch.
-absl::StatusOr<std::unique_ptr<MoonsModel>> MakeMoons(
+// MakeFitCode of the three.
+absl::StatusOr<std::unique_ptr<train::FitCode>> MakeMoons(
     const LabelledPoints& points, const MoonsOptions& options);
 
-// The code that gives each of the [n, 2] `coordinates` its score: the sign is
-// the class. The scores, [n, 1], are kept in the array `name`.
-absl::StatusOr<Assignments> ScorePoints(MoonsModel& moons,
-                                        const MoonsOptions& options,
-                                        const std::vector<float>& coordinates,
-                                        const std::string& name);
+// The score of each of the [n, 2] `coordinates`, [n, 1]: the sign is the class.
+absl::StatusOr<NdArray> Scores(train::Fitted& moons,
+                               const std::vector<float>& coordinates);
+
+// The share of the scores that have the sign of their label.
+double Accuracy(const NdArray& scores, const std::vector<float>& labels);
 
 }  // namespace ocannl
 

@@ -23,8 +23,7 @@
 #include "absl/strings/str_format.h"
 #include "experiments/moons_data.h"
 #include "experiments/support/experiment_main.h"
-#include "experiments/support/metrics_log.h"
-#include "experiments/support/seconds_since.h"
+#include "experiments/support/fit_flags.h"
 #include "experiments/support/terminal_plot.h"
 #include "nlohmann/json.hpp"
 #include "ocannl/core/base/status_macros.h"
@@ -34,8 +33,10 @@
 #include "ocannl/flags/ranks.h"
 #include "ocannl/flags/run_options.h"
 #include "ocannl/train/blocks/linear.h"
+#include "ocannl/train/checkpoint/interval.h"
 #include "ocannl/train/distributed/communicator.h"
 #include "ocannl/train/example_train_loop.h"
+#include "ocannl/train/fit/metrics_log.h"
 #include "ocannl/train/parallel/replicas.h"
 #include "ocannl/train/params_hash.h"
 
@@ -90,10 +91,10 @@ absl::StatusOr<int64_t> DevicesOf(const CommandLine& line,
 
 // Prints eight of the epochs, and writes all to `log`.
 std::function<void(const train::EpochReport&)> TellEpochs(
-    int64_t epochs, int64_t devices, const std::optional<MetricsLog>& log,
-    absl::Status& logged) {
+    int64_t epochs, int64_t devices,
+    const std::optional<train::MetricsLog>& log, absl::Status& logged) {
   return [&, epochs, devices,
-          start = Clock::now()](const train::EpochReport& epoch) {
+          start = train::SteadySeconds()](const train::EpochReport& epoch) {
     const int64_t epochs_done = epoch.at_epoch + 1;
     // A step of a report is of one device; the last of an epoch may lack some.
     const int64_t steps = (epoch.at_step / epochs_done + devices - 1) / devices;
@@ -103,8 +104,7 @@ std::function<void(const train::EpochReport&)> TellEpochs(
                                 .step = epochs_done * steps,
                                 .loss = mean_loss,
                                 .rate = epoch.learning_rate,
-                                .seconds = SecondsSince(start),
-                                .of_test = {}}));
+                                .seconds = train::SteadySeconds() - start}));
     }
     if ((epochs - epochs_done) % ((epochs + 7) / 8) != 0) return;
     std::cout << absl::StrFormat("Epoch=%d, step=%d, lr=%.4g, mean loss=%.4g\n",
@@ -128,10 +128,10 @@ absl::Status Run(const CommandLine& line, train::Communicator* ranks) {
   OCANNL_ASSIGN_OR_RETURN(options.epochs, line.GetInt("epochs", 1, 100'000));
   OCANNL_ASSIGN_OR_RETURN(options.batch_size,
                           line.GetInt("batch_size", 1, 1'000'000));
-  std::optional<MetricsLog> log;
+  std::optional<train::MetricsLog> log;
   if (line.Has("log") && (ranks == nullptr || ranks->rank() == 0)) {
     OCANNL_ASSIGN_OR_RETURN(
-        log, MetricsLog::Open(UserPath(line.GetString("log")), 0));
+        log, train::MetricsLog::Open(UserPath(line.GetString("log")), 0));
   }
   absl::Status logged;
   options.per_epoch_callback = TellEpochs(options.epochs, count, log, logged);

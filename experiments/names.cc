@@ -33,23 +33,23 @@ struct Learned {
   train::SampleOptions sample;
 };
 
-absl::StatusOr<Measures> Show(Supervised& supervised, const Context& context,
-                              const Learned& learned) {
+absl::StatusOr<train::Measures> Show(train::Fitted& trained,
+                                     const Learned& learned) {
   Shape shape;
   shape[RowKind::kBatch] = {1};
   shape[RowKind::kOutput] = {kContext};
   size_t width = 0;
   for (int k = 0; k < kShown; ++k) {
-    OCANNL_ASSIGN_OR_RETURN(const std::string name,
-                            Write(supervised, context, *learned.alphabet, shape,
-                                  "", 30, learned.sample, '.'));
+    OCANNL_ASSIGN_OR_RETURN(
+        const std::string name,
+        Write(trained, *learned.alphabet, shape, "", 30, learned.sample, '.'));
     // At most five to a line, and 80 columns.
     const bool begins = k % 5 == 0 || width + 1 + name.size() > 80;
     std::cout << (begins && k > 0 ? "\n" : "") << (begins ? "  " : " ") << name;
     width = begins ? 2 + name.size() : width + 1 + name.size();
   }
   std::cout << "\n";
-  return Measures{};
+  return train::Measures{};
 }
 
 }  // namespace
@@ -75,10 +75,7 @@ int main(int argc, char** argv) {
            {DataLimitFlag(),
             {"sample", "1",
              "temperature of the letters drawn; ,5: of 5 likeliest"}},
-       .show =
-           [=](Supervised& supervised, const Context& context) {
-             return Show(supervised, context, *learned);
-           }},
+       .show = [=](train::Fitted& trained) { return Show(trained, *learned); }},
       [=](const CommandLine& line, int64_t,
           uint32_t seed) -> absl::StatusOr<Task> {
         const std::string data = UserPath(line.GetString("data"));

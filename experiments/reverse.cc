@@ -31,11 +31,11 @@ std::string Letters(const NdArray& letters, int64_t row, int64_t step) {
   return text;
 }
 
-absl::StatusOr<Measures> Show(Supervised& supervised, const Context& context,
-                              const Learned& learned) {
+absl::StatusOr<train::Measures> Show(train::Fitted& trained,
+                                     const Learned& learned) {
   const Examples& tests = learned.tests;
   auto reverse = [&](Reverser::How how) {
-    return learned.reverser->Reverse(supervised, context, tests.inputs, how);
+    return learned.reverser->Reverse(trained, tests.inputs, how);
   };
   OCANNL_ASSIGN_OR_RETURN(const Reverser::Reversals cached,
                           reverse(Reverser::kCached));
@@ -55,10 +55,11 @@ absl::StatusOr<Measures> Show(Supervised& supervised, const Context& context,
       "Of %d sequences, %d are reversed; %d are the same without the cache, "
       "which\ntakes %.3g s, not %.3g s.\n",
       kTests, right, same, whole.seconds, cached.seconds);
-  return Measures{{"reversed", static_cast<double>(right) / kTests},
-                  {"same_without_cache", static_cast<double>(same) / kTests},
-                  {"seconds_with_cache", cached.seconds},
-                  {"seconds_without_cache", whole.seconds}};
+  return train::Measures{
+      {"reversed", static_cast<double>(right) / kTests},
+      {"same_without_cache", static_cast<double>(same) / kTests},
+      {"seconds_with_cache", cached.seconds},
+      {"seconds_without_cache", whole.seconds}};
 }
 
 }  // namespace
@@ -81,10 +82,7 @@ int main(int argc, char** argv) {
        .flags = {{"length", "16", "letters of a sequence"},
                  {"letters", "10", "different ones"},
                  {"size", "48", "of the vector of a letter, in each block"}},
-       .show =
-           [=](Supervised& supervised, const Context& context) {
-             return Show(supervised, context, *learned);
-           }},
+       .show = [=](train::Fitted& trained) { return Show(trained, *learned); }},
       [=](const CommandLine& line, int64_t examples,
           uint32_t seed) -> absl::StatusOr<Task> {
         ReverserOptions options;

@@ -16,11 +16,11 @@
 
 #include "absl/strings/str_format.h"
 #include "experiments/support/experiment_main.h"
-#include "experiments/support/seconds_since.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/flags/flags.h"
 #include "ocannl/flags/ranks.h"
+#include "ocannl/train/checkpoint/interval.h"
 #include "ocannl/train/distributed/communicator.h"
 
 namespace ocannl {
@@ -78,13 +78,13 @@ absl::StatusOr<double> MessageSeconds(train::Communicator& ranks, size_t size,
   const int other = 1 - ranks.rank();
   double least = 1e9;
   for (int k = 0; k < times; ++k) {
-    const auto start = Clock::now();
+    const double start = train::SteadySeconds();
     for (const bool sends : {ranks.rank() == 0, ranks.rank() == 1}) {
       OCANNL_RETURN_IF_ERROR(sends
                                  ? ranks.Send(other, bytes)
                                  : ranks.Receive(other, absl::MakeSpan(bytes)));
     }
-    least = std::min(least, SecondsSince(start) / 2);
+    least = std::min(least, (train::SteadySeconds() - start) / 2);
   }
   return least;
 }
@@ -95,9 +95,9 @@ double AddSeconds(size_t size, int times) {
   const std::vector<float> terms(sum.size(), 1);
   double least = 1e9;
   for (int k = 0; k < times; ++k) {
-    const auto start = Clock::now();
+    const double start = train::SteadySeconds();
     for (size_t i = 0; i < sum.size(); ++i) sum[i] += terms[i];
-    least = std::min(least, SecondsSince(start));
+    least = std::min(least, (train::SteadySeconds() - start));
   }
   CHECK_EQ(sum.back(), static_cast<float>(times));  // it was done
   return least;

@@ -13,9 +13,9 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "experiments/nets/supervised.h"
-#include "experiments/support/metrics_log.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/train/data/data_limit.h"
+#include "ocannl/train/fit/fit.h"
 
 namespace ocannl {
 
@@ -28,8 +28,7 @@ struct SupervisedExperiment {
   std::vector<Flag> other_flags = {};  // which do not
   // Prints what the network has learned, after training, and returns what it
   // measured, for the result.
-  std::function<absl::StatusOr<Measures>(Supervised&, const Context&)> show =
-      nullptr;
+  std::function<absl::StatusOr<train::Measures>(train::Fitted&)> show = nullptr;
 };
 
 // What is taught to what.

@@ -21,15 +21,15 @@ struct Learned {
   std::string prompt;  // as long as the sequences
 };
 
-absl::StatusOr<Measures> Show(Supervised& supervised, const Context& context,
-                              const Learned& learned) {
+absl::StatusOr<train::Measures> Show(train::Fitted& trained,
+                                     const Learned& learned) {
   Shape shape;
   shape[RowKind::kBatch] = {1, static_cast<int64_t>(learned.prompt.size())};
-  OCANNL_ASSIGN_OR_RETURN(const std::string text,
-                          Write(supervised, context, *learned.alphabet, shape,
-                                learned.prompt, kShown));
+  OCANNL_ASSIGN_OR_RETURN(
+      const std::string text,
+      Write(trained, *learned.alphabet, shape, learned.prompt, kShown));
   std::cout << text << "\n";
-  return Measures{};
+  return train::Measures{};
 }
 
 }  // namespace
@@ -55,10 +55,7 @@ int main(int argc, char** argv) {
                  {"size", "96", "of the vector of a letter, in each block"}},
        // The help of --data tells of it: that of all fits a terminal.
        .other_flags = {{"data_limit", "0", ""}},
-       .show =
-           [=](Supervised& supervised, const Context& context) {
-             return Show(supervised, context, *learned);
-           }},
+       .show = [=](train::Fitted& trained) { return Show(trained, *learned); }},
       [=](const CommandLine& line, int64_t examples,
           uint32_t seed) -> absl::StatusOr<Task> {
         const std::string data = UserPath(line.GetString("data"));

@@ -62,6 +62,7 @@
 #include "ocannl/train/decode/generator.h"        // Generator, Sample
 #include "ocannl/train/distributed/mpi.h"         // StartMpi, Communicator
 #include "ocannl/train/example_train_loop.h"      // ExampleTrainLoop
+#include "ocannl/train/fit/fit.h"                 // Fit
 #include "ocannl/train/model.h"                   // Model, Forward, GradUpdate
 #include "ocannl/train/optim/rule.h"              // StartTraining
 #include "ocannl/train/optim/rules.h"             // Sgd, AdamW, Muon

@@ -14,6 +14,7 @@
 #include "ocannl/core/codegen/c_text.h"
 #include "ocannl/core/codegen/compile_c.h"
 #include "ocannl/core/compile.h"
+#include "ocannl/train/fit/fit.h"
 
 namespace ocannl {
 namespace {
@@ -26,13 +27,13 @@ struct Subject {
   bool gcc;  // too
 };
 
-absl::StatusOr<std::unique_ptr<MoonsModel>> MakeModel() {
+absl::StatusOr<std::unique_ptr<train::FitCode>> MakeModel() {
   OCANNL_ASSIGN_OR_RETURN(LabelledPoints points, HalfMoons(400, /*seed=*/1));
   return MakeMoons(points, {});
 }
 
 absl::StatusOr<Assignments> MoonsCode() {
-  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<MoonsModel> moons, MakeModel());
+  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<train::FitCode> moons, MakeModel());
   return moons->step;
 }
 
@@ -151,7 +152,7 @@ struct Started {
       : device("host", backend), stream(&device) {}
 };
 
-absl::StatusOr<std::unique_ptr<Started>> Start(const MoonsModel& moons,
+absl::StatusOr<std::unique_ptr<Started>> Start(const train::FitCode& moons,
                                                const Backend* backend) {
   auto started = std::make_unique<Started>(backend);
   OCANNL_ASSIGN_OR_RETURN(Routine init,
@@ -161,7 +162,7 @@ absl::StatusOr<std::unique_ptr<Started>> Start(const MoonsModel& moons,
   return started;
 }
 
-absl::Status FirstLoss(const MoonsModel& moons, const Started& started) {
+absl::Status FirstLoss(const train::FitCode& moons, const Started& started) {
   OCANNL_ASSIGN_OR_RETURN(Routine step,
                           ToRoutine(started.init->context(), moons.step, {}));
   OCANNL_RETURN_IF_ERROR(step.Set("batch_n", 0));
@@ -174,14 +175,14 @@ absl::Status FirstLoss(const MoonsModel& moons, const Started& started) {
 // assignments that initialise and step; from those of the step.
 enum class From { kPoints, kAssignments, kStep };
 
-absl::Status FirstResult(From from, const MoonsModel& moons,
+absl::Status FirstResult(From from, const train::FitCode& moons,
                          const Backend* backend, const Started& ready) {
   if (from == From::kStep) return FirstLoss(moons, ready);
-  std::unique_ptr<MoonsModel> own;
+  std::unique_ptr<train::FitCode> own;
   if (from == From::kPoints) {
     OCANNL_ASSIGN_OR_RETURN(own, MakeModel());
   }
-  const MoonsModel& model = own != nullptr ? *own : moons;
+  const train::FitCode& model = own != nullptr ? *own : moons;
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Started> started,
                           Start(model, backend));
   return FirstLoss(model, *started);
@@ -194,7 +195,7 @@ WorkloadMaker FirstResultMaker(From from, absl::string_view suffix) {
           .brief = true,
           .make = [=](const Setting& setting) -> absl::StatusOr<Workload> {
             Workload workload{.name = name};
-            OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<const MoonsModel> moons,
+            OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<const train::FitCode> moons,
                                     MakeModel());
             for (const Tier& tier : setting.tiers) {
               OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<const Started> ready,

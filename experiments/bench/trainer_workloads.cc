@@ -15,6 +15,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
+#include "ocannl/train/fit/fit.h"
 
 namespace ocannl {
 namespace {
@@ -37,7 +38,7 @@ Contender EpochOf(std::string name, Step step, Sync sync) {
 struct Declared {
   Declared(const Backend* backend) : device("host", backend) {}
 
-  absl::Status Link(const MoonsModel& model) {
+  absl::Status Link(const train::FitCode& model) {
     OCANNL_ASSIGN_OR_RETURN(Routine init,
                             ToRoutine(Context(&stream), model.init, {}));
     OCANNL_RETURN_IF_ERROR(init.Run());

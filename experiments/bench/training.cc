@@ -63,7 +63,7 @@ absl::StatusOr<Moons> PrepareMoons() {
       HalfMoons(kMoonsBatches * kMoonsBatch / 2, /*seed=*/1));
   Moons moons;
   OCANNL_ASSIGN_OR_RETURN(moons.model, MakeMoons(points, {}));
-  CHECK_EQ(moons.model->steps, kMoonsSteps);
+  CHECK_EQ(moons.model->batches * MoonsOptions().epochs, kMoonsSteps);
   OCANNL_ASSIGN_OR_RETURN(
       moons.training,
       TrainingOf(moons.model->init, moons.model->step, "scalar_loss",
@@ -78,7 +78,7 @@ absl::StatusOr<NetTraining> PrepareNet(const Lessons& lessons,
                           .test = AsFloats(lessons.test),
                           .classes = lessons.classes};
   OCANNL_ASSIGN_OR_RETURN(
-      std::unique_ptr<Supervised> supervised,
+      std::unique_ptr<train::FitCode> supervised,
       MakeSupervised(floats, net,
                      {.batch_size = batch_size, .rate = kNetRate}));
   NetTraining training;

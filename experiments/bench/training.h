@@ -19,6 +19,7 @@
 #include "experiments/moons_model.h"
 #include "experiments/nets/supervised.h"
 #include "ocannl/core/loop/loop.h"
+#include "ocannl/train/fit/fit.h"
 
 namespace ocannl {
 
@@ -30,7 +31,7 @@ struct Training {
 
 // The half-moons network, and its model for those who run its code.
 struct Moons {
-  std::unique_ptr<MoonsModel> model;
+  std::unique_ptr<train::FitCode> model;
   Training training;
 };
 absl::StatusOr<Moons> PrepareMoons();

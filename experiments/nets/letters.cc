@@ -163,24 +163,24 @@ absl::StatusOr<Lessons> TextLessons(absl::string_view text,
       .classes = alphabet.size()};
 }
 
-absl::StatusOr<std::string> Write(Supervised& supervised,
-                                  const Context& context,
+absl::StatusOr<std::string> Write(train::Fitted& trained,
                                   const Alphabet& alphabet, const Shape& shape,
                                   std::string text, int64_t most,
                                   const train::SampleOptions& sample,
                                   char end) {
-  Graph& graph = supervised.model.graph;
+  Graph& graph = trained.code->model.graph;
   const int64_t length = NumElements(shape.dims());
   std::vector<Tensor> inputs = {Data(
       graph, "written", NdArray(DType::kI32, shape.dims()), SpecOf(shape))};
   const Tensor draw = Data(graph, "draw", NdArray(DType::kU32, {}),
                            {.rows = {Dims{}, Dims{}, Dims{}}});
-  const Tensor drawn =
-      train::Sample(supervised.net(inputs[0], train::kInference), sample, draw);
+  OCANNL_ASSIGN_OR_RETURN(const Tensor logits,
+                          trained.code->net.predict(inputs[0]));
+  const Tensor drawn = train::Sample(logits, sample, draw);
   if (sample.temperature > 0) inputs.push_back(draw);
-  OCANNL_ASSIGN_OR_RETURN(
-      train::Predictor next,
-      train::Predictor::Make(supervised.model, drawn, inputs, context));
+  OCANNL_ASSIGN_OR_RETURN(train::Predictor next,
+                          train::Predictor::Make(trained.code->model, drawn,
+                                                 inputs, *trained.context));
   const size_t given = text.size();
   for (int64_t k = 0; k < most; ++k) {
     std::vector<NdArray> values = {NdArray(DType::kI32, shape.dims())};

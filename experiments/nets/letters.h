@@ -64,8 +64,7 @@ absl::StatusOr<Lessons> TextLessons(absl::string_view text,
 // each drawn from its logits: until `end`, if that is a letter, and at most
 // `most` letters. Its inputs, of `shape`, are the last letters; where there are
 // not as many, '.' comes before them. Each call draws others.
-absl::StatusOr<std::string> Write(Supervised& supervised,
-                                  const Context& context,
+absl::StatusOr<std::string> Write(train::Fitted& trained,
                                   const Alphabet& alphabet, const Shape& shape,
                                   std::string text, int64_t most,
                                   const train::SampleOptions& sample = {},

@@ -71,7 +71,7 @@ Tensor ScheduledRate(const RateSchedule& schedule, Graph& graph, int32_t step,
   if (schedule.warmup > 0) {
     scheduled = train::Warmup(scheduled, step, schedule.warmup);
   }
-  return Named(scheduled, "learning_rate");
+  return scheduled;
 }
 
 }  // namespace ocannl

@@ -23,7 +23,7 @@ struct RateSchedule {
 // "cosine", "constant,warmup=100". Error: another text.
 absl::StatusOr<RateSchedule> ParseSchedule(absl::string_view text);
 
-// learning_rate, from `rate` in step 0 to the step number `steps`, the value of
+// The rate, from `rate` in step 0 to the step number `steps`, the value of
 // the static index `step` of the graph.
 Tensor ScheduledRate(const RateSchedule& schedule, Graph& graph, int32_t step,
                      double rate, int64_t steps);

@@ -21,7 +21,8 @@ std::vector<float> Rates(const std::string& text) {
   train::Model model;
   TestDevice host;
   const int32_t step = model.graph.AddStatic("step", std::nullopt);
-  Tensor rate = ScheduledRate(*schedule, model.graph, step, 2, 12);
+  const Tensor rate =
+      Named(ScheduledRate(*schedule, model.graph, step, 2, 12), "rate");
   auto code = train::Forward(model, rate);
   CHECK_OK(code);
   auto routine = ToRoutine(host.context, *code, {});
@@ -30,7 +31,7 @@ std::vector<float> Rates(const std::string& text) {
   for (const int64_t k : {0, 3, 6, 9, 12}) {
     if (!routine->statics().empty()) CHECK_OK(routine->Set("step", k));
     CHECK_OK(routine->Run());
-    auto value = host.context.Read("learning_rate");
+    auto value = host.context.Read("rate");
     CHECK_OK(value);
     rates.push_back(static_cast<float>(value->AsDouble(0)));
   }

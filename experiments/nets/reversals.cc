@@ -5,9 +5,9 @@
 #include <random>
 #include <utility>
 
-#include "experiments/support/seconds_since.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/train/checkpoint/interval.h"
 #include "ocannl/train/decode/generator.h"
 #include "ocannl/train/predict.h"
 
@@ -79,18 +79,15 @@ MakeNet Reverser::MakeTransformer() {
   };
 }
 
-absl::StatusOr<Reverser::Reversals> Reverser::Reverse(Supervised& supervised,
-                                                      const Context& context,
+absl::StatusOr<Reverser::Reversals> Reverser::Reverse(train::Fitted& trained,
                                                       const NdArray& inputs,
                                                       How how) const {
-  return how == kCached ? Cached(supervised, context, inputs)
-                        : Whole(supervised, context, inputs);
+  return how == kCached ? Cached(trained, inputs) : Whole(trained, inputs);
 }
 
 absl::StatusOr<Reverser::Reversals> Reverser::Cached(
-    Supervised& supervised, const Context& context,
-    const NdArray& inputs) const {
-  train::Model& model = supervised.model;
+    train::Fitted& trained, const NdArray& inputs) const {
+  train::Model& model = trained.code->model;
   const train::Transformer& net = nets_.at(&model.graph);
   const NdArray values = SourcesOf(inputs);
   const Tensor source = Data(model.graph, "source", values,
@@ -107,35 +104,35 @@ absl::StatusOr<Reverser::Reversals> Reverser::Cached(
             return net.Step(token, net.Memory(source, train::kInference),
                             decoding);
           },
-          context));
+          *trained.context));
   NdArray prompt(DType::kI32, {values.dims()[0], 1});
   for (int32_t& first : prompt.values<int32_t>()) {
     first = static_cast<int32_t>(options_.letters);
   }
   OCANNL_RETURN_IF_ERROR(generator.Generate(prompt, options_.length).status());
-  const Clock::time_point start = Clock::now();
+  const double start = train::SteadySeconds();
   OCANNL_ASSIGN_OR_RETURN(NdArray letters,
                           generator.Generate(prompt, options_.length));
   return Reversals{.letters = std::move(letters),
-                   .seconds = SecondsSince(start)};
+                   .seconds = train::SteadySeconds() - start};
 }
 
 absl::StatusOr<Reverser::Reversals> Reverser::Whole(
-    Supervised& supervised, const Context& context,
-    const NdArray& inputs) const {
-  train::Model& model = supervised.model;
+    train::Fitted& trained, const NdArray& inputs) const {
+  train::Model& model = trained.code->model;
   const Dims& dims = inputs.dims();
   const Tensor input =
       Data(model.graph, "reversed", inputs,
            {.rows = {Dims{dims[0], dims[1]}, Dims{2}, Dims{}}});
-  const Tensor best = train::Sample(supervised.net(input, train::kInference),
-                                    kLikeliest, Number(model.graph, 0));
+  OCANNL_ASSIGN_OR_RETURN(const Tensor logits,
+                          trained.code->net.predict(input));
+  const Tensor best = train::Sample(logits, kLikeliest, Number(model.graph, 0));
   OCANNL_ASSIGN_OR_RETURN(
       train::Predictor next,
-      train::Predictor::Make(model, best, {input}, context));
+      train::Predictor::Make(model, best, {input}, *trained.context));
   Reversals reversals;
   for (int run = 0; run < 2; ++run) {
-    const Clock::time_point start = Clock::now();
+    const double start = train::SteadySeconds();
     NdArray given = inputs;  // but the places to come
     for (int64_t k = 0; k < dims[0] * options_.length; ++k) {
       given.values<int32_t>()[2 * k + 1] =
@@ -149,7 +146,7 @@ absl::StatusOr<Reverser::Reversals> Reverser::Whole(
             reversals.letters.values<int32_t>()[place];
       }
     }
-    reversals.seconds = SecondsSince(start);
+    reversals.seconds = train::SteadySeconds() - start;
   }
   return reversals;
 }

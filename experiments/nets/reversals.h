@@ -6,7 +6,7 @@
 //   Task{.lessons = reverser->MakeLessons(2000, 200, seed),
 //        .net = reverser->MakeTransformer()}
 //   ...                                                        // training
-//   reverser->Reverse(supervised, context, sequences, Reverser::kCached)
+//   reverser->Reverse(trained, sequences, Reverser::kCached)
 #ifndef EXPERIMENTS_NETS_REVERSALS_H_
 #define EXPERIMENTS_NETS_REVERSALS_H_
 
@@ -46,16 +46,13 @@ class Reverser {
     NdArray letters;  // {count, length}
     double seconds;
   };
-  absl::StatusOr<Reversals> Reverse(Supervised& supervised,
-                                    const Context& context,
+  absl::StatusOr<Reversals> Reverse(train::Fitted& trained,
                                     const NdArray& inputs, How how) const;
 
  private:
-  absl::StatusOr<Reversals> Cached(Supervised& supervised,
-                                   const Context& context,
+  absl::StatusOr<Reversals> Cached(train::Fitted& trained,
                                    const NdArray& inputs) const;
-  absl::StatusOr<Reversals> Whole(Supervised& supervised,
-                                  const Context& context,
+  absl::StatusOr<Reversals> Whole(train::Fitted& trained,
                                   const NdArray& inputs) const;
 
   ReverserOptions options_;

@@ -1,130 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiments/nets/supervised.h"
 
-#include <string>
-#include <utility>
-
-#include "experiments/nets/supervised_code.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/compile.h"
+#include "ocannl/core/tensor/indexing.h"
 #include "ocannl/train/blocks/loss.h"
-#include "ocannl/train/sequential_loop.h"
+#include "ocannl/train/optim/rules.h"
 
 namespace ocannl {
 namespace {
 
+// The classes as probabilities, 0 or 1.
+Tensor Targets(Tensor classes, int64_t count) {
+  return OneHot(InDType(classes, DType::kI32), count, DType::kF32);
+}
+
 // The share of the targets whose logit is the greatest.
 Tensor Hits(Tensor logits, Tensor targets) {
-  Tensor theirs = Einsum("...|v; ...|v => ...|", logits, targets);
-  Tensor hits =
+  const Tensor theirs = Einsum("...|v; ...|v => ...|", logits, targets);
+  const Tensor hits =
       Convert(Equal(theirs, EinMax1("...|v => ...|", logits)), DType::kF32);
   return Einsum1("...| => |0", hits) / EmbedDim(hits, {RowKind::kBatch});
 }
 
-absl::Status AddTest(const Lessons& lessons, const Net& net, int64_t batch_size,
-                     Supervised& result) {
-  Batches batches(result.model.graph, lessons.test, "test", batch_size);
-  OCANNL_RETURN_IF_ERROR(batches.Check());
-  const Batch batch = batches.At("test_n", /*shuffles=*/false);
-  Tensor logits = InDType(net(batch.inputs, train::kInference), DType::kF32);
-  Tensor targets = Targets(batch.classes, lessons.classes);
+absl::StatusOr<train::NamedTensors> TestOf(const Net& net, int64_t classes,
+                                           absl::Span<const Tensor> batch) {
+  const Tensor logits = InDType(net(batch[0], train::kInference), DType::kF32);
+  const Tensor targets = Targets(batch[1], classes);
   for (Tensor kept : {logits, targets}) {
     OCANNL_RETURN_IF_ERROR(SetMemoryMode(kept, MemoryMode::kMaterialized));
   }
-  Tensor loss = Named(train::CrossEntropy(logits, targets, {}), "test_loss");
-  Tensor hits = Named(Hits(logits, targets), "test_hits");
-  OCANNL_ASSIGN_OR_RETURN(Assignments first,
-                          train::Forward(result.model, loss));
-  OCANNL_ASSIGN_OR_RETURN(Assignments second,
-                          train::Forward(result.model, hits));
-  result.test = train::Sequence("test", {first, second});
-  return absl::OkStatus();
+  return train::NamedTensors{
+      {"test_loss",
+       Named(train::CrossEntropy(logits, targets, {}), "test_loss")},
+      {"accuracy", Named(Hits(logits, targets), "test_hits")}};
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Supervised>> MakeSupervised(
+train::MakeFitNet Classifier(const MakeNet& make_net, int64_t classes,
+                             DType dtype) {
+  return [=](Graph& graph) -> absl::StatusOr<train::FitNet> {
+    const Net net = make_net(
+        {.graph = &graph, .name = "", .dtype = dtype, .kept = DType::kF32});
+    return train::FitNet{
+        .loss = [=](absl::Span<const Tensor> batch,
+                    train::Training* training) -> absl::StatusOr<Tensor> {
+          const Tensor targets = Targets(batch[1], classes);
+          const Tensor logits = InDType(net(batch[0], training), DType::kF32);
+          return Named(train::CrossEntropy(logits, targets, {}), "loss");
+        },
+        .measures =
+            [=](absl::Span<const Tensor> batch) {
+              return TestOf(net, classes, batch);
+            },
+        .predict = [=](Tensor inputs) -> absl::StatusOr<Tensor> {
+          return net(inputs, train::kInference);
+        }};
+  };
+}
+
+train::FitData DataOf(const Lessons& lessons,
+                      const SupervisedOptions& options) {
+  const int axes = lessons.train.classes.dims().size() > 1 ? 2 : 1;
+  return {.train = {{"train_inputs", lessons.train.inputs, axes},
+                    {"train_classes", lessons.train.classes, axes}},
+          .test = {{"test_inputs", lessons.test.inputs, axes},
+                   {"test_classes", lessons.test.classes, axes}},
+          .batch_size = options.batch_size,
+          .shuffle = options.shuffle};
+}
+
+train::FitOptions FitOf(const SupervisedOptions& options) {
+  const double decay = options.weight_decay;
+  return {.epochs = options.epochs,
+          .rule = options.adamw ? train::AdamW({.weight_decay = decay})
+                                : train::Sgd({.momentum = options.momentum,
+                                              .weight_decay = decay}),
+          .rate =
+              [rate = options.rate, schedule = options.schedule](
+                  Graph& graph, int32_t step, int64_t steps) {
+                return ScheduledRate(schedule, graph, step, rate, steps);
+              },
+          .seed = options.seed,
+          .dtype = options.dtype};
+}
+
+absl::StatusOr<std::unique_ptr<train::FitCode>> MakeSupervised(
     const Lessons& lessons, const MakeNet& make_net,
     const SupervisedOptions& options) {
-  auto result = std::make_unique<Supervised>();
-  train::Model& model = result->model;
-  Graph& graph = model.graph;
-  graph.set_seed(options.seed);
-  Batches batches(graph, lessons.train, "train", options.batch_size);
-  OCANNL_RETURN_IF_ERROR(batches.Check());
-  const Batch batch = batches.At("batch_n", options.shuffle);
-  train::Training training{.step = graph.AddStatic("step", std::nullopt)};
-  const Net net = result->net = make_net(ScopeOf(graph, options));
-  const Tensor loss = TrainingLoss(net, batch, lessons.classes, &training);
-  OCANNL_ASSIGN_OR_RETURN(const std::optional<train::LossScale> scale,
-                          train::LossScaleFor(options.dtype, model));
-  OCANNL_ASSIGN_OR_RETURN(
-      Assignments gradient,
-      train::GradUpdate(model, loss, {.scaled_by = train::TensorOf(scale)}));
-  OCANNL_ASSIGN_OR_RETURN(
-      train::UpdateCode update,
-      TrainingUpdate(model, loss, training, options,
-                     options.epochs * batches.count(), scale));
-  OCANNL_ASSIGN_OR_RETURN(Assignments init, train::InitParams(model, loss));
-  result->init = train::Sequence("init", {init, update.init});
-  result->step = train::Sequence("step", {gradient, update.update});
-  result->loss = loss;
-  result->parameters = train::AllParameters(model, loss);
-  OCANNL_RETURN_IF_ERROR(AddTest(lessons, net, options.batch_size, *result));
-  if (options.shuffle) {
-    OCANNL_ASSIGN_OR_RETURN(
-        result->order,
-        train::BatchOrder::Make(
-            lessons.train.inputs.dims()[0],
-            {.batch_size = options.batch_size, .seed = options.seed}));
-  }
-  return result;
-}
-
-absl::Status StartEpoch(const Supervised& supervised, const Context& context,
-                        int64_t epoch) {
-  const std::optional<train::BatchOrder>& order = supervised.order;
-  if (!order) return absl::OkStatus();
-  return context.Write(
-      "train_order",
-      NdArray::Of<int32_t>({order->batches(), order->part_size()},
-                           order->Epoch(epoch)));
-}
-
-absl::StatusOr<SupervisedRoutines> Start(const Supervised& supervised,
-                                         const Context& context) {
-  OCANNL_ASSIGN_OR_RETURN(Routine init,
-                          ToRoutine(context, supervised.init, {}));
-  OCANNL_RETURN_IF_ERROR(init.Run());
-  OCANNL_ASSIGN_OR_RETURN(Routine step,
-                          ToRoutine(init.context(), supervised.step, {}));
-  OCANNL_ASSIGN_OR_RETURN(Routine test,
-                          ToRoutine(step.context(), supervised.test, {}));
-  return SupervisedRoutines{.step = std::move(step), .test = std::move(test)};
-}
-
-absl::StatusOr<Routine> StartTest(const Supervised& supervised,
-                                  const Context& context) {
-  OCANNL_ASSIGN_OR_RETURN(Routine init,
-                          ToRoutine(context, supervised.init, {}));
-  OCANNL_RETURN_IF_ERROR(init.Run());
-  return ToRoutine(init.context(), supervised.test, {});
-}
-
-absl::StatusOr<Score> TestScore(Routine& test) {
-  Score sum;
-  double batches = 0;
-  auto run = [&]() -> absl::Status {
-    OCANNL_RETURN_IF_ERROR(test.Run());
-    OCANNL_ASSIGN_OR_RETURN(NdArray loss, test.context().Read("test_loss"));
-    OCANNL_ASSIGN_OR_RETURN(NdArray hits, test.context().Read("test_hits"));
-    sum.loss += loss.AsDouble(0);
-    sum.hits += hits.AsDouble(0);
-    ++batches;
-    return absl::OkStatus();
-  };
-  OCANNL_RETURN_IF_ERROR(train::SequentialLoop(test.statics(), run));
-  return Score{.loss = sum.loss / batches, .hits = sum.hits / batches};
+  return train::MakeFitCode(
+      Classifier(make_net, lessons.classes, options.dtype),
+      DataOf(lessons, options), FitOf(options));
 }
 
 }  // namespace ocannl

@@ -11,14 +11,20 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "experiments/support/saving.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/run_main.h"
+#include "ocannl/core/base/system/stop_signals.h"
 #include "ocannl/flags/flags.h"
 #include "ocannl/flags/ranks.h"
 
 namespace ocannl {
 namespace {
+
+// As shells name the signal that ended a training, else ExitCodeOfError.
+int ExitCodeOf(const absl::Status& status) {
+  if (absl::IsCancelled(status)) return 128 + StopSignals::received();
+  return ExitCodeOfError(status);
+}
 
 using RunExperiment = absl::FunctionRef<absl::Status(const CommandLine& line)>;
 

@@ -11,13 +11,16 @@
 
 namespace ocannl {
 
-absl::Status ExplainStep(const CommandLine& line, const train::Model& model,
-                         const Assignments& step) {
-  if (!line.Has("explain")) return absl::OkStatus();
-  OCANNL_ASSIGN_OR_RETURN(Explanation explanation, ExplainCode(step, {}));
-  explanation.stages.push_back(
-      ExplainShapes(model.graph, model.shapes, step.name));
-  return WriteExplained(line, std::move(explanation), std::cout);
+std::function<absl::Status(const train::Model& model, const Assignments& step)>
+Explainer(const CommandLine& line) {
+  if (!line.Has("explain")) return nullptr;
+  return [&line](const train::Model& model,
+                 const Assignments& step) -> absl::Status {
+    OCANNL_ASSIGN_OR_RETURN(Explanation explanation, ExplainCode(step, {}));
+    explanation.stages.push_back(
+        ExplainShapes(model.graph, model.shapes, step.name));
+    return WriteExplained(line, std::move(explanation), std::cout);
+  };
 }
 
 absl::Status ExplainTraces(const CommandLine& line, const Stream& stream) {

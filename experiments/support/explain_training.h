@@ -4,6 +4,8 @@
 #ifndef EXPERIMENTS_SUPPORT_EXPLAIN_TRAINING_H_
 #define EXPERIMENTS_SUPPORT_EXPLAIN_TRAINING_H_
 
+#include <functional>
+
 #include "absl/status/status.h"
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/command_line.h"
@@ -12,10 +14,11 @@
 
 namespace ocannl {
 
-// Writes every stage of `step`, of that model, to the directory of --explain,
-// and says so; nothing where it is not given.
-absl::Status ExplainStep(const CommandLine& line, const train::Model& model,
-                         const Assignments& step);
+// FitOptions::before_training: writes every stage of the step to the directory
+// of --explain, and says so; null where that is not given. `line` must outlive
+// it.
+std::function<absl::Status(const train::Model& model, const Assignments& step)>
+Explainer(const CommandLine& line);
 
 // The same for the loops that steps ran in, compiled across routines.
 absl::Status ExplainTraces(const CommandLine& line, const Stream& stream);

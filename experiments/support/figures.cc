@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "experiments/support/png.h"
 #include "experiments/support/svg_plot.h"
+#include "experiments/support/terminal_plot.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 
@@ -33,7 +34,7 @@ absl::Status MakePlotDirectory(const CommandLine& line) {
   return directory.empty() ? absl::OkStatus() : MakeDirectory(directory);
 }
 
-std::vector<NamedCurve> CurvesOf(const History& history) {
+std::vector<NamedCurve> CurvesOf(const train::FitHistory& history) {
   std::vector<double> logs;
   for (double loss : history.losses) {
     logs.push_back(std::max(std::log(loss), -10.0));
@@ -78,6 +79,51 @@ absl::Status WriteFigures(const CommandLine& line,
     std::cout << "There is no .png: " << without_png.message() << "\n";
   }
   return absl::OkStatus();
+}
+
+absl::Status ShowBoundary(
+    const CommandLine& line, const train::FitHistory& history,
+    const std::string& title, const std::vector<float>& coordinates,
+    const std::vector<float>& labels,
+    absl::FunctionRef<absl::StatusOr<NdArray>(const std::vector<float>&)>
+        score) {
+  OCANNL_ASSIGN_OR_RETURN(const bool verbose, line.GetBool("verbose"));
+  const std::vector<NamedCurve> curves = CurvesOf(history);
+  if (verbose) {
+    for (const auto& [name, curve] : curves) {
+      std::cout << TerminalLinePlot(curve, FitTerminal({}));
+    }
+  }
+  auto map_of = [&](int columns, int rows) -> absl::StatusOr<DecisionMap> {
+    DecisionMap map{.title = title,
+                    .grid = {.box = BoundingBox(coordinates),
+                             .columns = columns,
+                             .rows = rows},
+                    .positive = {},
+                    .coordinates = coordinates,
+                    .labels = labels};
+    OCANNL_ASSIGN_OR_RETURN(const NdArray scores, score(CellCenters(map.grid)));
+    for (int64_t k = 0; k < scores.size(); ++k) {
+      map.positive.push_back(scores.AsDouble(k) > 0);
+    }
+    return map;
+  };
+  // One screen holds it, some lines before it and the result.
+  const TerminalSize size = FitTerminal({.columns = 64, .rows = 9});
+  OCANNL_ASSIGN_OR_RETURN(const DecisionMap coarse,
+                          map_of(size.columns, size.rows));
+  std::cout << TerminalBoundaryPlot(coarse);
+  if (!line.Has("plot_dir")) {
+    if (!verbose) {
+      std::cout << "The curves: --verbose shows them, --plot_dir=DIR writes "
+                   "all figures.\n";
+    }
+    return absl::OkStatus();
+  }
+  OCANNL_ASSIGN_OR_RETURN(const DecisionMap fine, map_of(312, 160));
+  std::vector<Figure> figures = FiguresOf(curves);
+  figures.push_back({"boundary", SvgBoundaryPlot(fine)});
+  return WriteFigures(line, figures);
 }
 
 }  // namespace ocannl

@@ -7,10 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "experiments/support/plot.h"
-#include "experiments/support/training_loop.h"
 #include "ocannl/core/base/command_line.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/train/fit/fit.h"
 
 namespace ocannl {
 
@@ -26,7 +29,7 @@ struct NamedCurve {
 };
 
 // learning_rate, loss and log_loss, by step.
-std::vector<NamedCurve> CurvesOf(const History& history);
+std::vector<NamedCurve> CurvesOf(const train::FitHistory& history);
 
 struct Figure {
   std::string name;
@@ -38,6 +41,15 @@ std::vector<Figure> FiguresOf(const std::vector<NamedCurve>& curves);
 // and says so; where the library for PNG is not there, says that.
 absl::Status WriteFigures(const CommandLine& line,
                           const std::vector<Figure>& figures);
+
+// Shows which class the sign of `score` gives to each place among the labelled
+// points, and the curves with --verbose; writes all to --plot_dir.
+absl::Status ShowBoundary(
+    const CommandLine& line, const train::FitHistory& history,
+    const std::string& title, const std::vector<float>& coordinates,
+    const std::vector<float>& labels,
+    absl::FunctionRef<absl::StatusOr<NdArray>(const std::vector<float>&)>
+        score);
 
 }  // namespace ocannl
 

@@ -18,6 +18,7 @@
 #include "ocannl/core/runtime/recording.h"
 #include "ocannl/jit/explain_x86.h"
 #include "ocannl/tiers/tiers.h"
+#include "ocannl/train/fit/fit.h"
 #include "ocannl/train/params_hash.h"
 #include "ocannl/train/sequential_loop.h"
 #include "tests/support/run_program.h"
@@ -77,7 +78,7 @@ absl::StatusOr<Trained> Train(uint32_t seed, const Backend* backend,
   options.seed = seed;
   options.dtype = dtype;
   options.epochs = epochs;
-  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<MoonsModel> moons,
+  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<train::FitCode> moons,
                           MakeMoons(points, options));
   const TestDevice host(backend);
   const Context& context = host.context;

@@ -13,15 +13,15 @@
 #include "experiments/nets/reversals.h"
 #include "experiments/nets/sentences.h"
 #include "experiments/nets/supervised.h"
-#include "experiments/support/training_loop.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/compile.h"
 #include "ocannl/tiers/tiers.h"
 #include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
+#include "ocannl/train/fit/fit.h"
 #include "ocannl/train/params_hash.h"
-#include "ocannl/train/sequential_loop.h"
 #include "tests/support/every_code_is_text.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
@@ -31,36 +31,26 @@ namespace {
 
 struct Trained {
   std::string hash;
-  double first_loss = 0;
-  Score test;
+  double first_loss = 0, loss = 0, hits = 0;  // the latter of the tests
 };
 
 absl::StatusOr<Trained> Train(const Lessons& lessons, const MakeNet& net,
                               const SupervisedOptions& options,
                               const Backend* backend) {
-  OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Supervised> supervised,
-                          MakeSupervised(lessons, net, options));
-  const TestDevice host(backend);
-  OCANNL_ASSIGN_OR_RETURN(SupervisedRoutines run,
-                          Start(*supervised, host.context));
-  int64_t number = 0;
-  Trained trained;
-  auto run_step = [&]() -> absl::Status {
-    OCANNL_RETURN_IF_ERROR(run.step.Set("step", number++));
-    OCANNL_RETURN_IF_ERROR(run.step.Run());
-    if (number > 1) return absl::OkStatus();
-    OCANNL_ASSIGN_OR_RETURN(const NdArray loss,
-                            run.step.context().Read("loss"));
-    trained.first_loss = loss.AsDouble(0);
-    return absl::OkStatus();
-  };
-  for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {
-    OCANNL_RETURN_IF_ERROR(train::SequentialLoop(run.step.statics(), run_step));
-  }
-  OCANNL_ASSIGN_OR_RETURN(trained.test, TestScore(run.test));
+  train::FitOptions fit = FitOf(options);
+  fit.quiet = true;
+  OCANNL_ASSIGN_OR_RETURN(
+      const std::unique_ptr<train::Fitted> fitted,
+      train::Fit(backend, Classifier(net, lessons.classes, options.dtype),
+                 DataOf(lessons, options), fit));
+  const train::Measures& measures = fitted->history.measures;
+  Trained trained{.hash = "",
+                  .first_loss = *fitted->history.first_loss,
+                  .loss = measures[0].second,
+                  .hits = measures[1].second};
   OCANNL_ASSIGN_OR_RETURN(
       trained.hash,
-      train::ParamsHash(run.step.context(), supervised->parameters));
+      train::ParamsHash(*fitted->context, fitted->code->parameters));
   return trained;
 }
 
@@ -104,8 +94,8 @@ TEST(NetsTest, LeNetAgrees) {
 TEST(NetsTest, LeNetKnowsTheDigits) {
   const Trained trained =
       OnTheFastestTier(DrawnDigits(2000, 500, 1), LeNetOf(), {.epochs = 3});
-  EXPECT_LT(trained.test.loss, 0.05);
-  EXPECT_GT(trained.test.hits, 0.98);
+  EXPECT_LT(trained.loss, 0.05);
+  EXPECT_GT(trained.hits, 0.98);
 }
 
 // A layer that no gradient reaches is part of what is saved.
@@ -119,27 +109,33 @@ TEST(NetsTest, AFrozenLayerIsSaved) {
   };
   const Lessons lessons = DrawnDigits(8, 4, 1);
   const std::string path = testing::TempDir() + "/frozen.npz";
-  std::vector<Score> scores;
+  std::vector<train::Measures> measures;
   for (const uint32_t seed : {1u, 5u}) {
-    auto supervised =
-        MakeSupervised(lessons, net, {.batch_size = 4, .seed = seed});
-    CHECK_OK(supervised);
+    auto code = MakeSupervised(lessons, net, {.batch_size = 4, .seed = seed});
+    CHECK_OK(code);
     const TestDevice host;
-    auto run = Start(**supervised, host.context);
-    CHECK_OK(run);
-    auto step = StepOf(run->step, (*supervised)->model, (*supervised)->loss);
-    ASSERT_THAT(step, IsOk());
-    CHECK_OK(step->run(0, 0));
+    auto context = (*code)->Start(host.context);
+    CHECK_OK(context);
+    auto step = ToRoutine(*context, (*code)->step, {});
+    CHECK_OK(step);
+    CHECK_OK(step->Set("batch_n", 0));
+    CHECK_OK(step->Set("step", 0));
+    CHECK_OK(step->Run());
+    auto state =
+        train::StateArrays((*code)->model, (*code)->loss, {&step->program()});
+    ASSERT_THAT(state, IsOk());
     if (seed == 1) {
-      CHECK_OK(train::SaveParams(path, step->state, step->context));
+      CHECK_OK(train::SaveParams(path, *state, step->context()));
     } else {
-      CHECK_OK(train::RestoreParams(path, step->state, step->context));
+      CHECK_OK(train::RestoreParams(path, *state, step->context()));
     }
-    auto score = TestScore(run->test);
-    CHECK_OK(score);
-    scores.push_back(*score);
+    auto test = ToRoutine(step->context(), (*code)->test, {});
+    CHECK_OK(test);
+    auto measured = (*code)->Measure(*test);
+    CHECK_OK(measured);
+    measures.push_back(*measured);
   }
-  EXPECT_EQ(scores[1].loss, scores[0].loss);
+  EXPECT_EQ(measures[1], measures[0]);
 }
 
 // Every fourth cell of every fourth row of pictures: the interpreter takes
@@ -172,16 +168,16 @@ TEST(NetsTest, CifarConvLearns) {
   const Trained trained =
       OnTheFastestTier(DrawnPatterns(1000, 200, 1), CifarConv(),
                        {.batch_size = 20, .rate = 0.005});
-  EXPECT_LT(trained.test.loss, 1.7);
-  EXPECT_GT(trained.test.hits, 0.4);
+  EXPECT_LT(trained.loss, 1.7);
+  EXPECT_GT(trained.hits, 0.4);
 }
 
 TEST(NetsTest, LeNetLearnsInNarrowFloats) {
   for (DType dtype : {DType::kBF16, DType::kF16}) {
     const Trained trained = OnTheFastestTier(
         DrawnDigits(2000, 500, 1), LeNetOf(), {.epochs = 3, .dtype = dtype});
-    EXPECT_LT(trained.test.loss, 0.05) << Name(dtype);
-    EXPECT_GT(trained.test.hits, 0.98) << Name(dtype);
+    EXPECT_LT(trained.loss, 0.05) << Name(dtype);
+    EXPECT_GT(trained.hits, 0.98) << Name(dtype);
   }
 }
 
@@ -228,7 +224,7 @@ TEST(NetsTest, NetsOfF8StayFinite) {
       const SupervisedOptions options = {.batch_size = 2, .dtype = dtype};
       const Trained trained = OnTheFastestTier(c.lessons, c.net, options);
       EXPECT_TRUE(std::isfinite(trained.first_loss)) << c.name;
-      EXPECT_TRUE(std::isfinite(trained.test.loss)) << c.name;
+      EXPECT_TRUE(std::isfinite(trained.loss)) << c.name;
     }
   }
 }
@@ -238,8 +234,8 @@ TEST(NetsTest, Gpt2MiniLearnsTheGrammar) {
   const Trained trained =
       OnTheFastestTier(LetterLessons(1000, 100, 32, 1), SmallGpt(32, 0),
                        {.epochs = 3, .batch_size = 10});
-  EXPECT_LT(trained.test.loss, 0.6);
-  EXPECT_GT(trained.test.loss, NatsOfLetter());
+  EXPECT_LT(trained.loss, 0.6);
+  EXPECT_GT(trained.loss, NatsOfLetter());
 }
 
 TEST(NetsTest, TooFewExamples) {

@@ -141,6 +141,12 @@ extern Communicator& ranks;
 extern VirtualDevices devices;
 extern NdArray x;
 """,
+    "ocannl/train/fit/fit.h": """
+extern MakeFitNet make_net;
+""",
+    "ocannl/train/fit/progress_bar.h": """
+extern int epochs;
+""",
     "ocannl/train/optim/loss_scale.h": """
 extern std::vector<Tensor> params;
 """,
@@ -229,6 +235,7 @@ TEXT = {
     "ocannl/train/blocks/transformer.h": ["pre_norm    x + dr"],
     "ocannl/train/checkpoint/safetensors.h": ['{"__metadata__": {'],
     "ocannl/train/distributed/mpi.h": ["mpirun -n 4 bazel-"],
+    "ocannl/train/fit/metrics_log.h": ['{"epoch":2,"step'],
     "ocannl/train/parallel/replicas.h": ["5: 3 -> 1, 4 -> 2;"],
     "ocannl/train/parallel/shards.h": ["ShardAlong(0 .. 5,"],
     "ocannl/train/trainer/function_call.h": ["Tensor, Arg       "],

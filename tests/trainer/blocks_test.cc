@@ -16,7 +16,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/tiers.h"
+#include "ocannl/tiers/tiers.h"
 #include "ocannl/train/blocks/conv.h"
 #include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/blocks/loss.h"

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/course/course.h"
+#include "ocannl/train/fit/course.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/dtype.h"
 
-namespace ocannl {
+namespace ocannl::train {
 namespace {
 
 using testing::HasSubstr;
 
 Course Moons(const std::string& seed, const std::string& data = "") {
-  return {.experiment = "moons",
-          .flags = {{.name = "seed", .value = seed},
-                    {.name = "data", .value = data},
-                    {.name = "epochs", .value = "4", .may_differ = true}}};
+  return {.name = "moons",
+          .settings = {{.name = "seed", .value = seed},
+                       {.name = "data", .value = data},
+                       {.name = "epochs", .value = "4", .may_differ = true}},
+          .prefix = "--"};
 }
 
 std::string Error(const Course& saved, const Course& given) {
@@ -24,13 +25,13 @@ std::string Error(const Course& saved, const Course& given) {
 
 TEST(CourseTest, TextIsReadBack) {
   Course course = Moons("1", "a \"b\"\n=c");
-  course.flags[1].hash = "12ab";
+  course.settings[1].hash = "12ab";
   const auto again = ParseCourse(ToText(course));
   CHECK_OK(again);
-  EXPECT_EQ(again->experiment, "moons");
-  ASSERT_EQ(again->flags.size(), 3u);
-  EXPECT_EQ(again->flags[1].value, course.flags[1].value);
-  EXPECT_EQ(again->flags[1].hash, "12ab");
+  EXPECT_EQ(again->name, "moons");
+  ASSERT_EQ(again->settings.size(), 3u);
+  EXPECT_EQ(again->settings[1].value, course.settings[1].value);
+  EXPECT_EQ(again->settings[1].hash, "12ab");
   CHECK_OK(ParseCourse(ToText(Moons("1", "\xff"))));  // no UTF-8
   for (const char* text : {"", "[]", "{}", "{\"flags\": 1}", "{"}) {
     EXPECT_FALSE(ParseCourse(text).ok()) << text;
@@ -45,7 +46,7 @@ TEST(CourseTest, FlagsThatDifferAreNamed) {
   EXPECT_THAT(Error(Moons("1"), Moons("2", "circles")),
               HasSubstr("saved with --seed=1 no --data, and this run has "
                         "--seed=2 --data=circles;"));
-  EXPECT_EQ(Error({.experiment = "lenet", .flags = {}}, Moons("1")),
+  EXPECT_EQ(Error({.name = "lenet", .settings = {}}, Moons("1")),
             "`m.npz`: it is of `lenet`, not of `moons`; go on with that "
             "program");
 }
@@ -54,13 +55,13 @@ TEST(CourseTest, WhatIsTheSameMayBeWrittenOtherwise) {
   EXPECT_EQ(*CompareCourses("m.npz", Moons("0.05"), Moons("5e-2")), "");
   // An older program had fewer flags.
   EXPECT_EQ(
-      *CompareCourses("m.npz", {.experiment = "moons", .flags = {}}, Moons("")),
+      *CompareCourses("m.npz", {.name = "moons", .settings = {}}, Moons("")),
       "");
   Course here = Moons("1", "a.csv"), there = Moons("1", "b.csv");
-  here.flags[1].hash = there.flags[1].hash = "1";
+  here.settings[1].hash = there.settings[1].hash = "1";
   EXPECT_EQ(*CompareCourses("m.npz", here, there), "");
   there = here;
-  there.flags[1].hash = "2";
+  there.settings[1].hash = "2";
   EXPECT_EQ(Error(here, there),
             "`m.npz`: it was saved with other contents of --data=a.csv; go on "
             "with those");
@@ -68,22 +69,14 @@ TEST(CourseTest, WhatIsTheSameMayBeWrittenOtherwise) {
 
 TEST(CourseTest, SomeFlagsMayDiffer) {
   Course longer = Moons("1");
-  longer.flags[2].value = "5";
+  longer.settings[2].value = "5";
   EXPECT_EQ(*CompareCourses("m.npz", Moons("1"), longer), "--epochs=4");
 }
 
-TEST(CourseTest, HashesAreOfAllBytes) {
-  const NdArray a = NdArray::Of<float>({2}, {1, 2});
-  const NdArray b = NdArray::Of<float>({2}, {1, 3});
-  EXPECT_EQ(HashOf({a, b}), HashOf({a, b}));
-  EXPECT_NE(HashOf({a, b}), HashOf({b, a}));
-  EXPECT_NE(HashOf({a}), HashOf({a, b}));
-}
-
 TEST(CourseTest, AnotherNetworkIsNamedByItsArrays) {
-  const std::vector<train::ArrayEntry> found = {{"steps_done", DType::kI64, {}},
-                                                {"b1", DType::kF32, {16}},
-                                                {"w1", DType::kF32, {16, 2}}};
+  const std::vector<ArrayEntry> found = {{"steps_done", DType::kI64, {}},
+                                         {"b1", DType::kF32, {16}},
+                                         {"w1", DType::kF32, {16, 2}}};
   auto error = [&](std::vector<Array> state) {
     return std::string(
         CheckNetwork("m.npz", found, state, {"steps_done"}, Moons("1"))
@@ -106,4 +99,4 @@ TEST(CourseTest, AnotherNetworkIsNamedByItsArrays) {
 }
 
 }  // namespace
-}  // namespace ocannl
+}  // namespace ocannl::train

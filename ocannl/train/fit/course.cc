@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/course/course.h"
-
-#include <xxhash.h>
+#include "ocannl/train/fit/course.h"
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <utility>
 
@@ -17,20 +14,21 @@
 #include "nlohmann/json.hpp"
 #include "ocannl/core/index/byte_size.h"
 
-namespace ocannl {
+namespace ocannl::train {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kMostNames = 3;  // of arrays in an error
 
-std::string Describe(const CourseFlag& flag) {
-  return flag.value.empty() ? absl::StrCat("no --", flag.name)
-                            : absl::StrCat("--", flag.name, "=", flag.value);
+std::string Describe(const Course& given, const FitSetting& setting) {
+  return setting.value.empty()
+             ? absl::StrCat("no ", given.prefix, setting.name)
+             : absl::StrCat(given.prefix, setting.name, "=", setting.value);
 }
 
 // 0.05 is 5e-2.
-bool IsSame(const CourseFlag& a, const CourseFlag& b) {
+bool IsSame(const FitSetting& a, const FitSetting& b) {
   if (!a.hash.empty() && !b.hash.empty()) return a.hash == b.hash;
   double x = 0, y = 0;
   return a.value == b.value || (absl::SimpleAtod(a.value, &x) &&
@@ -56,26 +54,9 @@ std::string SomeOf(const std::vector<std::string>& names) {
 
 }  // namespace
 
-std::vector<CourseFlag> CourseFlagsOf(const CommandLine& line,
-                                      absl::Span<const std::string> names) {
-  std::vector<CourseFlag> flags;
-  for (const std::string& name : names) {
-    flags.push_back({.name = name, .value = line.GetString(name)});
-  }
-  return flags;
-}
-
-std::string HashOf(absl::Span<const NdArray> arrays) {
-  uint64_t bits = 0;
-  for (const NdArray& array : arrays) {
-    bits = XXH64(array.data(), array.bytes(), bits);
-  }
-  return absl::StrCat(absl::Hex(bits, absl::kZeroPad16));
-}
-
 std::string ToText(const Course& course) {
-  Json json = {{"experiment", course.experiment}, {"flags", Json::array()}};
-  for (const CourseFlag& flag : course.flags) {
+  Json json = {{"experiment", course.name}, {"flags", Json::array()}};
+  for (const FitSetting& flag : course.settings) {
     Json entry = {{"name", flag.name}, {"value", flag.value}};
     if (!flag.hash.empty()) entry["hash"] = flag.hash;
     json["flags"].push_back(std::move(entry));
@@ -91,12 +72,13 @@ absl::StatusOr<Course> ParseCourse(absl::string_view text) {
     return absl::InvalidArgumentError(
         "the flags that it was saved with are no JSON; save it again");
   }
-  Course course{.experiment = StringOf(json, "experiment"), .flags = {}};
+  Course course{
+      .name = StringOf(json, "experiment"), .settings = {}, .prefix = ""};
   for (const Json& entry : json["flags"]) {
     if (!entry.is_object()) continue;
-    course.flags.push_back({.name = StringOf(entry, "name"),
-                            .value = StringOf(entry, "value"),
-                            .hash = StringOf(entry, "hash")});
+    course.settings.push_back({.name = StringOf(entry, "name"),
+                               .value = StringOf(entry, "value"),
+                               .hash = StringOf(entry, "hash")});
   }
   return course;
 }
@@ -104,44 +86,45 @@ absl::StatusOr<Course> ParseCourse(absl::string_view text) {
 absl::StatusOr<std::string> CompareCourses(absl::string_view path,
                                            const Course& saved,
                                            const Course& given) {
-  if (saved.experiment != given.experiment) {
-    return train::FileError(
-        path, absl::StrCat("it is of `", saved.experiment, "`, not of `",
-                           given.experiment, "`; go on with that program"));
+  if (saved.name != given.name) {
+    return FileError(
+        path, absl::StrCat("it is of `", saved.name, "`, not of `", given.name,
+                           "`; go on with that program"));
   }
   std::vector<std::string> were, are, told;
-  for (const CourseFlag& flag : given.flags) {
+  for (const FitSetting& flag : given.settings) {
     const auto before = absl::c_find_if(
-        saved.flags,
-        [&](const CourseFlag& other) { return other.name == flag.name; });
-    if (before == saved.flags.end() || IsSame(*before, flag)) continue;
+        saved.settings,
+        [&](const FitSetting& other) { return other.name == flag.name; });
+    if (before == saved.settings.end() || IsSame(*before, flag)) continue;
     if (flag.may_differ) {
-      told.push_back(Describe(*before));
+      told.push_back(Describe(given, *before));
     } else if (before->value == flag.value) {
-      return train::FileError(
-          path, absl::StrCat("it was saved with other contents of ",
-                             flag.value.empty() ? "the default of --" : "--",
-                             flag.name, flag.value.empty() ? "" : "=",
-                             flag.value, "; go on with those"));
+      return FileError(
+          path,
+          absl::StrCat("it was saved with other contents of ",
+                       flag.value.empty() ? "the default of " : "",
+                       given.prefix, flag.name, flag.value.empty() ? "" : "=",
+                       flag.value, "; go on with those"));
     } else {
-      were.push_back(Describe(*before));
-      are.push_back(Describe(flag));
+      were.push_back(Describe(given, *before));
+      are.push_back(Describe(given, flag));
     }
   }
   if (were.empty()) return absl::StrJoin(told, " ");
-  return train::FileError(
-      path, absl::StrCat("it was saved with ", absl::StrJoin(were, " "),
-                         ", and this run has ", absl::StrJoin(are, " "),
-                         "; go on with what it was saved with"));
+  return FileError(path,
+                   absl::StrCat("it was saved with ", absl::StrJoin(were, " "),
+                                ", and this run has ", absl::StrJoin(are, " "),
+                                "; go on with what it was saved with"));
 }
 
 absl::Status CheckNetwork(absl::string_view path,
-                          absl::Span<const train::ArrayEntry> found,
+                          absl::Span<const ArrayEntry> found,
                           absl::Span<const Array> state,
                           absl::Span<const absl::string_view> own,
                           const Course& given) {
-  std::map<std::string, const train::ArrayEntry*> left;
-  for (const train::ArrayEntry& entry : found) {
+  std::map<std::string, const ArrayEntry*> left;
+  for (const ArrayEntry& entry : found) {
     if (!absl::c_linear_search(own, entry.name)) left[entry.name] = &entry;
   }
   std::vector<std::string> lacks, has, differ;
@@ -164,15 +147,15 @@ absl::Status CheckNetwork(absl::string_view path,
   if (!lacks.empty()) faults.push_back("it has no " + SomeOf(lacks));
   if (!differ.empty()) faults.push_back(differ[0]);
   if (faults.empty()) return absl::OkStatus();
-  const auto flag = [](std::string* out, const CourseFlag& each) {
-    absl::StrAppend(out, "--", each.name);
+  const auto flag = [&](std::string* out, const FitSetting& each) {
+    absl::StrAppend(out, given.prefix, each.name);
   };
-  return train::FileError(
+  return FileError(
       path,
-      absl::StrCat("it is of another network than this one of `",
-                   given.experiment, "`: ", absl::StrJoin(faults, ", "),
+      absl::StrCat("it is of another network than this one of `", given.name,
+                   "`: ", absl::StrJoin(faults, ", "),
                    "; go on with the program and the flags that saved it, of ",
-                   absl::StrJoin(given.flags, " ", flag)));
+                   absl::StrJoin(given.settings, " ", flag)));
 }
 
-}  // namespace ocannl
+}  // namespace ocannl::train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/support/metrics_log.h"
+#include "ocannl/train/fit/metrics_log.h"
 
 #include <limits>
 
@@ -9,7 +9,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
 
-namespace ocannl {
+namespace ocannl::train {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -30,8 +30,7 @@ EpochMetrics At(int64_t epoch) {
           .step = 10 * epoch,
           .loss = 0.1,
           .rate = 0.5,
-          .seconds = 2,
-          .of_test = {}};
+          .seconds = 2};
 }
 
 TEST(MetricsLogTest, ALineIsThereAtOnce) {
@@ -40,7 +39,7 @@ TEST(MetricsLogTest, ALineIsThereAtOnce) {
   auto log = MetricsLog::Open(path, 0);
   CHECK_OK(log);
   EpochMetrics metrics = At(1);
-  metrics.of_test = {{"test_loss", 0.25}, {"accuracy", 1}};
+  metrics.measures = {{"test_loss", 0.25}, {"accuracy", 1}};
   CHECK_OK(log->Write(metrics));
   EXPECT_EQ(Read(path),
             R"({"epoch":1,"step":10,"loss":0.1,"rate":0.5,"seconds":2.0,)"
@@ -92,4 +91,4 @@ TEST(MetricsLogTest, ErrorsNameTheFile) {
 }
 
 }  // namespace
-}  // namespace ocannl
+}  // namespace ocannl::train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/support/metrics_log.h"
+#include "ocannl/train/fit/metrics_log.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -7,7 +7,7 @@
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 
-namespace ocannl {
+namespace ocannl::train {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -29,15 +29,12 @@ std::string LinesOf(absl::string_view text, int64_t epochs) {
 
 }  // namespace
 
-Flag LogFlag() {
-  return {"log", "",
-          "a file for the course of training: JSON, a line an epoch"};
-}
-
 absl::StatusOr<MetricsLog> MetricsLog::Open(const std::string& path,
-                                            int64_t epochs) {
+                                            int64_t epochs,
+                                            absl::string_view option) {
   const bool goes_on =
-      epochs > 0 && CheckOrdinaryFile(path, "the file of --log").ok();
+      epochs > 0 &&
+      CheckOrdinaryFile(path, absl::StrCat("the file of ", option)).ok();
   if (goes_on) {
     OCANNL_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
     OCANNL_RETURN_IF_ERROR(ReplaceFile(path, [&](const std::string& other) {
@@ -56,8 +53,8 @@ absl::Status MetricsLog::Write(const EpochMetrics& metrics) const {
                {"loss", metrics.loss},
                {"rate", metrics.rate},
                {"seconds", metrics.seconds}};
-  for (const auto& [name, value] : metrics.of_test) json[name] = value;
+  for (const auto& [name, value] : metrics.measures) json[name] = value;
   return file_.Write(json.dump() + "\n");
 }
 
-}  // namespace ocannl
+}  // namespace ocannl::train

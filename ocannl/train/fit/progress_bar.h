@@ -8,15 +8,15 @@
 //   }
 //   ShowProgress("");
 
-#ifndef EXPERIMENTS_SUPPORT_PROGRESS_BAR_H_
-#define EXPERIMENTS_SUPPORT_PROGRESS_BAR_H_
+#ifndef OCANNL_TRAIN_FIT_PROGRESS_BAR_H_
+#define OCANNL_TRAIN_FIT_PROGRESS_BAR_H_
 
 #include <cstdint>
 #include <string>
 
 #include "absl/strings/string_view.h"
 
-namespace ocannl {
+namespace ocannl::train {
 
 // "epoch 46/80 ▕██████████▌       ▏  57%", with `width` cells between the
 // marks. All bars of one loop have the same length; 100% means that all is
@@ -32,6 +32,6 @@ std::string TimeLeft(int64_t done, int64_t total, double seconds);
 // it is empty. Does nothing unless stderr is a terminal, so logs stay clean.
 void ShowProgress(absl::string_view bar);
 
-}  // namespace ocannl
+}  // namespace ocannl::train
 
-#endif  // EXPERIMENTS_SUPPORT_PROGRESS_BAR_H_
+#endif  // OCANNL_TRAIN_FIT_PROGRESS_BAR_H_

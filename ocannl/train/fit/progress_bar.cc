@@ -2,7 +2,7 @@
 //
 // Eight block characters of growing width give a bar eight steps per cell.
 
-#include "experiments/support/progress_bar.h"
+#include "ocannl/train/fit/progress_bar.h"
 
 #include <unistd.h>
 
@@ -16,7 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/check.h"
 
-namespace ocannl {
+namespace ocannl::train {
 
 std::string ProgressBar(absl::string_view label, int64_t done, int64_t total,
                         int width) {
@@ -52,4 +52,4 @@ void ShowProgress(absl::string_view bar) {
   std::fflush(stderr);
 }
 
-}  // namespace ocannl
+}  // namespace ocannl::train

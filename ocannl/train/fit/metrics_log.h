@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The course of a training as JSON lines: --log.
+// MetricsLog: the course of a training as JSON lines.
 //
 //   {"epoch":2,"step":160,"loss":0.0625,"rate":0.05,"seconds":1.5,"accuracy":1}
 //
 // One object for each epoch, whole on the disk when the next epoch begins. A
 // number that is not finite is null, as JSON has none.
-#ifndef EXPERIMENTS_SUPPORT_METRICS_LOG_H_
-#define EXPERIMENTS_SUPPORT_METRICS_LOG_H_
+#ifndef OCANNL_TRAIN_FIT_METRICS_LOG_H_
+#define OCANNL_TRAIN_FIT_METRICS_LOG_H_
 
 #include <cstdint>
 #include <string>
@@ -16,33 +16,31 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "ocannl/core/base/command_line.h"
+#include "absl/strings/string_view.h"
 #include "ocannl/core/base/system/open_file.h"
 
-namespace ocannl {
+namespace ocannl::train {
 
 // Numbers by name: {"accuracy", 0.99}.
 using Measures = std::vector<std::pair<std::string, double>>;
 
 struct EpochMetrics {
-  int64_t epoch;     // from 1
-  int64_t step;      // how many are done
-  double loss;       // the mean of the steps of the epoch
-  double rate;       // of learning, in the last of them
-  double seconds;    // since the training began, of this run
-  Measures of_test;  // what was measured after the epoch
+  int64_t epoch;           // from 1
+  int64_t step;            // how many are done
+  double loss;             // the mean of the steps of the epoch
+  double rate;             // of learning, in the last of them
+  double seconds;          // since the training began, of this run
+  Measures measures = {};  // of the tests, if they were run after the epoch
 };
-
-// --log.
-Flag LogFlag();
 
 class MetricsLog {
  public:
   // Replaces the file `path`; of a training that goes on after `epochs` whole
-  // epochs, what is there of these stays. Errors name the path and the system's
-  // reason.
+  // epochs, what is there of these stays. Errors name the path, or the
+  // `option` that gave it, and the reason.
   static absl::StatusOr<MetricsLog> Open(const std::string& path,
-                                         int64_t epochs);
+                                         int64_t epochs,
+                                         absl::string_view option = "log");
 
   // Writes a line at once. Error: the system's.
   absl::Status Write(const EpochMetrics& metrics) const;
@@ -53,6 +51,6 @@ class MetricsLog {
   OpenFile file_;
 };
 
-}  // namespace ocannl
+}  // namespace ocannl::train
 
-#endif  // EXPERIMENTS_SUPPORT_METRICS_LOG_H_
+#endif  // OCANNL_TRAIN_FIT_METRICS_LOG_H_

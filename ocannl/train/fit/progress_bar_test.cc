@@ -2,7 +2,7 @@
 //
 // Bars against their text; terminals against a pseudo-terminal.
 
-#include "experiments/support/progress_bar.h"
+#include "ocannl/train/fit/progress_bar.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ocannl {
+namespace ocannl::train {
 namespace {
 
 TEST(ProgressBarTest, FillsInEighths) {
@@ -74,4 +74,4 @@ TEST(ShowProgressTest, IsSilentElsewhere) {
 }
 
 }  // namespace
-}  // namespace ocannl
+}  // namespace ocannl::train

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/support/fit_flags.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+
+namespace ocannl {
+
+// Those that ComputeDType makes f32.
+constexpr char kNetworkDTypes[] = "f32, bf16, f16, f8e4m3 or f8e5m2";
+
+Flag DTypeFlag() {
+  return {"dtype", "f32", absl::StrCat(kNetworkDTypes, "; parameters are f32")};
+}
+
+absl::StatusOr<DType> DTypeOf(const CommandLine& line) {
+  const std::string text = line.GetString("dtype");
+  const std::optional<DType> dtype = FindDType(text);
+  if (dtype && ComputeDType(*dtype) == DType::kF32) return *dtype;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--dtype=", text, " is no float of 32 bits or fewer; take ",
+                   kNetworkDTypes));
+}
+
+Flag LogFlag() {
+  return {"log", "",
+          "a file for the course of training: JSON, a line an epoch"};
+}
+
+const std::vector<Flag>& SavingFlags() {
+  static const auto* flags = new std::vector<Flag>{
+      {"checkpoints", "", "a directory that keeps the last 3, to go on from"},
+      {"checkpoint_every", "",
+       "steps, as 100, or a time, as 30s or 5m; else an epoch"},
+      {"epochs_now", "0", "of this run; 0: all that are left"},
+      {"load", "", "a file of --save, to go on from if no checkpoint is there"},
+      LogFlag(),
+      {"save", "", "for --load, at the end or Ctrl-C: .npz or .safetensors"}};
+  return *flags;
+}
+
+absl::Status SetFitOptions(const CommandLine& line,
+                           train::FitOptions& options) {
+  OCANNL_ASSIGN_OR_RETURN(options.epochs, line.GetInt("epochs", 1, 1'000'000));
+  OCANNL_ASSIGN_OR_RETURN(options.epochs_now,
+                          line.GetInt("epochs_now", 0, 1'000'000));
+  OCANNL_ASSIGN_OR_RETURN(options.seed, line.GetInt("seed", 0, 0xfffffffe));
+  OCANNL_ASSIGN_OR_RETURN(options.dtype, DTypeOf(line));
+  OCANNL_ASSIGN_OR_RETURN(const bool verbose, line.GetBool("verbose"));
+  if (verbose) options.lines = options.epochs;
+  options.checkpoints = UserPath(line.GetString("checkpoints"));
+  options.checkpoint_every = line.GetString("checkpoint_every");
+  options.load = UserPath(line.GetString("load"));
+  options.log = UserPath(line.GetString("log"));
+  options.save = UserPath(line.GetString("save"));
+  options.prefix = "--";
+  return absl::OkStatus();
+}
+
+std::vector<train::FitSetting> SettingsOf(const CommandLine& line,
+                                          absl::Span<const std::string> names) {
+  std::vector<train::FitSetting> settings;
+  for (const std::string& name : names) {
+    settings.push_back({.name = name, .value = line.GetString(name)});
+  }
+  return settings;
+}
+
+}  // namespace ocannl
