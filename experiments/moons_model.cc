@@ -10,6 +10,7 @@
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/predict.h"
 
@@ -143,6 +144,49 @@ double Accuracy(const NdArray& scores, const std::vector<float>& labels) {
     right += (scores.AsDouble(k) > 0) == (labels[k] > 0);
   }
   return static_cast<double>(right) / static_cast<double>(labels.size());
+}
+
+namespace {
+
+train::MakeExamples Rows(const std::string& name,
+                         const std::vector<float>& values, int64_t size) {
+  return [=, &values](Graph& graph, const Dims& batch) {
+    const std::vector<float> whole(values.begin(),
+                                   values.begin() + NumElements(batch) * size);
+    return Data(graph, name,
+                NdArray::Of<float>({batch[0], batch[1], size}, whole),
+                {.rows = {batch, Dims{size}, Dims{}}});
+  };
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<train::TrainedExample>> TrainInParallel(
+    VirtualDevices& devices, const train::ExampleTrainOptions& options,
+    const LabelledPoints& points) {
+  return train::ExampleTrainLoop(
+      devices, options, Rows("moons", points.coordinates, 2),
+      Rows("classes", points.labels, 1),
+      [](Graph& graph) -> train::Net {
+        return train::Mlp({&graph, ""}, {.sizes = {16, 16, 1}});
+      },
+      [](Tensor output, Tensor expectation) {
+        return Relu(1 - Mul(expectation, output));
+      });
+}
+
+absl::StatusOr<double> Accuracy(train::TrainedExample& trained,
+                                const LabelledPoints& points) {
+  std::vector<float> scores;
+  for (size_t k = 0; k < points.labels.size(); ++k) {
+    OCANNL_ASSIGN_OR_RETURN(
+        const NdArray score,
+        trained.Infer(NdArray::Of<float>(
+            {2}, {points.coordinates[2 * k], points.coordinates[2 * k + 1]})));
+    scores.push_back(static_cast<float>(score.AsDouble(0)));
+  }
+  const auto count = static_cast<int64_t>(scores.size());
+  return Accuracy(NdArray::Of<float>({count}, scores), points.labels);
 }
 
 }  // namespace ocannl

@@ -15,6 +15,8 @@
 #include "experiments/moons_data.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/runtime/virtual_devices.h"
+#include "ocannl/train/example_train_loop.h"
 #include "ocannl/train/fit/fit.h"
 
 namespace ocannl {
@@ -45,6 +47,14 @@ absl::StatusOr<NdArray> Scores(train::Fitted& moons,
 
 // The share of the scores that have the sign of their label.
 double Accuracy(const NdArray& scores, const std::vector<float>& labels);
+
+// The network with sizes 16, 16 and 1 and the same loss, by ExampleTrainLoop,
+// on several devices. Errors: those of ExampleTrainLoop, and of Predictor.
+absl::StatusOr<std::unique_ptr<train::TrainedExample>> TrainInParallel(
+    VirtualDevices& devices, const train::ExampleTrainOptions& options,
+    const LabelledPoints& points);
+absl::StatusOr<double> Accuracy(train::TrainedExample& trained,
+                                const LabelledPoints& points);
 
 }  // namespace ocannl
 

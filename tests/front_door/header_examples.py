@@ -53,6 +53,10 @@ extern Executable& executable;
 extern std::vector<std::byte*> buffers;
 extern std::vector<int64_t> statics;
 """,
+    "ocannl/core/base/system/open_file.h": """
+extern std::string path;
+extern int64_t kMostBytes;
+""",
     "ocannl/core/base/id.h": """
 extern Shape shape;
 void Print(const Shape& shape);
