@@ -140,7 +140,7 @@ absl::Status CheckAreGiven(const Graph& graph) {
   for (TensorId id{0}; id.index < graph.size(); ++id.index) {
     const TensorNode& node = graph[id];
     const auto* param = std::get_if<ParamSource>(&node.source);
-    if (param == nullptr || param->init.has_value() || node.has_gradient)
+    if (param == nullptr || param->has_init() || node.has_gradient)
       continue;
     return UserError("\"", node.name,
                      "\" in quotes is an array from outside, which ",

@@ -19,7 +19,6 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/tensor/initializer.h"
-#include "ocannl/core/tensor/open_dtype.h"
 
 namespace ocannl {
 namespace {
@@ -35,7 +34,6 @@ struct Group {
     TensorId parameter;
     std::vector<uint32_t> words;
   };
-  std::vector<TensorId> words;  // the nodes of the first member
   std::vector<Member> members;
 
   // Whether member and first one differ in that word.
@@ -52,26 +50,26 @@ std::vector<Group> GroupsOf(const Graph& graph, const Shapes& shapes,
   std::vector<Group> groups;
   absl::flat_hash_map<std::vector<int64_t>, size_t> group_of;
   for (TensorId id : parameters) {
-    const auto nodes = PlainFirstValue(graph, id);
-    if (!nodes || NumElements(shapes.at(id).dims()) > kMostCells) {
-      groups.push_back({.words = {}, .members = {{id, {}}}});
+    std::optional<FirstValueForm> plain;
+    if (NumElements(shapes.at(id).dims()) <= kMostCells) {
+      plain = FormOf(graph, id);
+    }
+    if (!plain) {
+      groups.push_back({.members = {{id, {}}}});
       continue;
     }
-    FirstValueForm form = FormOf(graph, id, *nodes);
+    std::vector<int64_t> form = std::move(plain->form);
+    form.push_back(static_cast<int64_t>(graph[id].dtype));
+    form.push_back(static_cast<int64_t>(graph[id].memory->mode));
     for (RowKind kind : kRowKinds) {
       const Dims& row = shapes.at(id)[kind];
-      form.form.push_back(static_cast<int64_t>(row.size()));
-      form.form.insert(form.form.end(), row.begin(), row.end());
-    }
-    std::vector<uint32_t> words;
-    for (TensorId word : form.words) {
-      const Constant number = ConstantOf(graph[word], DType::kU32);
-      words.push_back(static_cast<uint32_t>(number.bits));
+      form.push_back(static_cast<int64_t>(row.size()));
+      form.insert(form.end(), row.begin(), row.end());
     }
     const auto [group, is_new] =
-        group_of.try_emplace(std::move(form.form), groups.size());
-    if (is_new) groups.push_back({.words = form.words, .members = {}});
-    groups[group->second].members.push_back({id, std::move(words)});
+        group_of.try_emplace(std::move(form), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[group->second].members.push_back({id, std::move(plain->words)});
   }
   return groups;
 }
@@ -109,12 +107,14 @@ Assignments SharedCode(const Graph& graph, const Shapes& shapes,
 
 absl::Status RunGroup(const Graph& graph, const Shapes& shapes,
                       const Group& group, const Context& context) {
+  const std::vector<TensorId> all =
+      WordsOf(graph, *PlainFirstValue(graph, group.members[0].parameter));
   std::vector<size_t> differing;
   std::vector<TensorId> words;
-  for (size_t k = 0; k < group.words.size(); ++k) {
+  for (size_t k = 0; k < all.size(); ++k) {
     if (!group.Differs(k)) continue;
     differing.push_back(k);
-    words.push_back(group.words[k]);
+    words.push_back(all[k]);
   }
   const Assignments code = SharedCode(graph, shapes, group, words);
   OCANNL_ASSIGN_OR_RETURN(const LoopProgram program, CompileProgram(code, {}));

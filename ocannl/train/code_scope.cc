@@ -12,17 +12,6 @@
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl::train {
-namespace {
-
-// As many random operations as there are said to be in `graph`.
-void SetRandoms(uint32_t randoms, Graph& graph) {
-  Graph::Mark mark = graph.mark();
-  mark.randoms = randoms;
-  graph.RollBack(mark);
-}
-
-}  // namespace
-
 CodeScope::CodeScope(Model& model, absl::string_view text, Names names)
     : model_(model), text_(text), names_(std::move(names)) {
   for (const StaticSymbol& index : model.graph.statics()) {
@@ -30,7 +19,7 @@ CodeScope::CodeScope(Model& model, absl::string_view text, Names names)
   }
   // Its random operations are those of the model that come next.
   graph_.set_seed(model.graph.seed());
-  SetRandoms(model.graph.mark().randoms, graph_);
+  graph_.set_randoms(model.graph.randoms());
   visible_.statics = names_.statics;
   visible_.numbers = names_.numbers;
 }
@@ -212,8 +201,8 @@ absl::Status CodeScope::WithNodes(bool final,
     shapes_.bases.erase(id);
   }
   if (final) {
-    mark.randoms = graph_.mark().randoms;
-    SetRandoms(mark.randoms, model_.graph);
+    mark.randoms = graph_.randoms();
+    model_.graph.set_randoms(mark.randoms);
   }
   graph_.RollBack(mark);
   return status;

@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/assign/build.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/cd/print.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
@@ -155,6 +156,46 @@ TEST(FirstValuesTest, OfManyCellsShareNoCode) {
     EXPECT_FALSE(SameBits(values[0], values[1]));
     EXPECT_TRUE(SameBits(values[1], *reference.context.Read("b")));
   }
+}
+
+// A parameter whose first value is like that of an earlier one has its nodes
+// later, and they are those that it would have had at once: after a later
+// dtype, a new seed and a rollback, too.
+TEST(FirstValuesTest, MadeLaterAreTheSameCode) {
+  int later = 0;
+  const auto code = [&](const Initializer& init, std::optional<DType> dtype) {
+    Graph graph;
+    const auto add = [&](const std::string& name) {
+      return Param(graph, name, WithRows({}, Dims{3}, Dims{2}), dtype, init);
+    };
+    const Tensor a = add("a");
+    graph.set_seed(7);
+    const int32_t size = graph.size();
+    const Tensor b = add("b");
+    later += graph.size() == size + 1 ? 1 : 0;
+    const Graph::Mark mark = graph.mark();
+    Shapes shapes;
+    CHECK_OK(InferShapes(graph, {add("c").id, b.id}, shapes));
+    graph.RollBack(mark);
+    const Tensor wide = Convert(Uniform(graph), DType::kF64);
+    const Tensor sum = PointMul(add("c"), wide) + a + b;
+    CHECK_OK(InferShapes(graph, {sum.id}, shapes = {}));
+    Rootness rootness;
+    return absl::StrCat(
+        PrintCd(Initialize(graph, shapes, ParametersOf(graph, sum.id))),
+        PrintCd(*Forward(graph, shapes, sum.id, rootness)));
+  };
+  for (size_t k = 0; k < Initializers().size(); ++k) {
+    const Initializer& init = Initializers()[k];
+    // Of no name: nothing is made later.
+    const auto at_once = [&](Tensor parameter) { return init(parameter); };
+    for (std::optional<DType> dtype :
+         {std::optional(DType::kF64), std::optional<DType>()}) {
+      if (k >= 8 && !dtype) continue;  // its dtype is that of the parameter
+      EXPECT_EQ(code(init, dtype), code(at_once, dtype)) << k;
+    }
+  }
+  EXPECT_EQ(later, 2 * 7);  // all of the library but ConstantInit
 }
 
 // Parameters with initialisers in a graph, and the root of it.

@@ -352,8 +352,12 @@ Assignments Initialize(const Graph& graph, const Shapes& shapes,
   ForwardBuilder builder(graph, shapes, /*step=*/std::nullopt);
   absl::flat_hash_set<TensorId> computed;
   for (TensorId parameter : parameters) {
-    auto init = std::get<ParamSource>(graph[parameter].source).init;
-    if (!init) continue;
+    const auto& [init, is_input, later] =
+        std::get<ParamSource>(graph[parameter].source);
+    if (!init) {
+      CHECK(!later) << "InferShapes makes the nodes of first values";
+      continue;
+    }
     for (TensorId id : TopologicalOrder(graph, {*init}, false)) {
       if (computed.insert(id).second) builder.Compute(id);
     }

@@ -187,8 +187,10 @@ absl::StatusOr<Tensor> ParameterTable::Declare(
   if (!scope.is_trial()) {
     OCANNL_RETURN_IF_ERROR(CheckNoError(lexer, offset, parameter));
     const auto& source = std::get<ParamSource>(parameter.node().source);
-    OCANNL_RETURN_IF_ERROR(
-        CheckNoError(lexer, offset, Tensor{&graph_, *source.init}));
+    if (source.init) {
+      OCANNL_RETURN_IF_ERROR(
+          CheckNoError(lexer, offset, Tensor{&graph_, *source.init}));
+    }
   }
   scope.Declare(std::string(name), parameter);
   list_.push_back(parameter);

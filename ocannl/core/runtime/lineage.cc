@@ -163,7 +163,6 @@ absl::Status UnwrittenError(const LinkedRoutine& reader,
   for (const DeviceArray* array : reader.reads) {
     if (!array->written) missing.push_back(array->name);
   }
-  if (missing.empty()) return absl::OkStatus();
   const bool one = missing.size() == 1;
   std::string hint;
   for (const std::string& name : missing) {

@@ -81,7 +81,7 @@ absl::Status UnusedError(absl::string_view array, const LinkedRoutine& user);
 // wrote and that nothing has read.
 absl::Status LostError(const LinkedRoutine& writer);
 
-// The error of a run of `reader` if it reads arrays that were never written.
+// The error of a run of `reader`, which reads arrays that were never written.
 // `all` are the arrays of its context.
 absl::Status UnwrittenError(const LinkedRoutine& reader,
                             absl::Span<const DeviceArray* const> all);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/status_macros.h"
@@ -71,6 +72,9 @@ absl::Status Routine::CheckReady() const {
     return absl::FailedPreconditionError(Describe(conflict, *record_));
   }
   OCANNL_RETURN_IF_ERROR(LostError(*record_));
+  const bool is_written = absl::c_all_of(
+      record_->reads, [](const DeviceArray* array) { return array->written; });
+  if (is_written) return absl::OkStatus();
   return UnwrittenError(*record_, context_.AllArrays());
 }
 

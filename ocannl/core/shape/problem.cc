@@ -71,7 +71,7 @@ std::optional<TensorId> CapturedIn(const TensorNode& node) {
 // Adds the nodes of a problem, from its roots on.
 class NodeCollector {
  public:
-  NodeCollector(const Graph& graph, const GivenShapes& given,
+  NodeCollector(Graph& graph, const GivenShapes& given,
                 FirstValues first_values, Ruled& ruled, Problem& problem)
       : graph_(graph),
         given_(given),
@@ -112,6 +112,7 @@ class NodeCollector {
     const bool is_ruled = ruled_.contains(id);
     const bool is_given = given_.contains(id) && !is_ruled;
     for (TensorId need : NeedsOf(graph_, id, is_given)) stack_.push_back(need);
+    if (first_values_ == FirstValues::kAll) MakeInit(id);
     if (const auto init = OpenInit(graph_, id, given_)) AddInit(id, *init);
     ruled_.AppendOthers(id, stack_);
     std::optional<TensorId> einsum = CapturedIn(graph_[id]);
@@ -120,6 +121,12 @@ class NodeCollector {
     ruled_.Insert(*einsum);
     absl::c_copy(OperandsOf(graph_[*einsum].source),
                  std::back_inserter(stack_));
+  }
+
+  void MakeInit(TensorId id) {
+    const bool is_parameter =
+        std::holds_alternative<ParamSource>(graph_[id].source);
+    if (is_parameter) graph_.MakeInit(id);
   }
 
   void AddInit(TensorId parameter, TensorId init) {
@@ -132,7 +139,7 @@ class NodeCollector {
     stack_.push_back(init);
   }
 
-  const Graph& graph_;
+  Graph& graph_;
   const GivenShapes& given_;
   const FirstValues first_values_;
   Ruled& ruled_;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/ops/number.h"
+#include "ocannl/core/tensor/tensor.h"
 
 namespace ocannl {
 namespace {
@@ -41,8 +42,8 @@ NdArray Rounded(const NdArray& array, DType dtype) {
 }
 
 // "n35", or "n39_relu" where the operation has a word.
-std::string DefaultName(const TensorNode& node, int32_t id) {
-  std::string name = absl::StrCat("n", id);
+std::string DefaultName(const TensorNode& node, int32_t number) {
+  std::string name = absl::StrCat("n", number);
   const auto* compute = std::get_if<ComputeSource>(&node.source);
   if (compute != nullptr && compute->op && !IsInfix(*compute->op)) {
     absl::StrAppend(&name, "_", Info(*compute->op).text);
@@ -75,10 +76,11 @@ TensorId Graph::Add(TensorNode node) {
     node.open = kFree;
   }
   if (node.name.empty()) {
-    node.name = DefaultName(node, id.index);
+    node.name = DefaultName(node, numbers_);
   } else {
     node.named = true;
   }
+  ++numbers_;
   node.name = NewName(node.name);
   if (!node.memory) node.memory = OwnRequest(node.source);
   ids_[node.name] = id;
@@ -166,6 +168,41 @@ void Graph::SetScan(TensorId id, std::string axis) {
 void Graph::SetInit(TensorId parameter, TensorId init) {
   CHECK(init.valid() && init.index < size());
   std::get<ParamSource>(nodes_[parameter.index].source).init = init;
+}
+
+void Graph::AddSharedInit(SharedInit shared) {
+  shared_inits_.push_back(std::move(shared));
+}
+
+void Graph::SetLaterInit(TensorId parameter, int32_t shared) {
+  auto& param = std::get<ParamSource>(nodes_[parameter.index].source);
+  param.later = LaterInit{.shared = shared,
+                          .first_node = numbers_,
+                          .randoms = randoms_,
+                          .seed = seed_};
+  numbers_ += shared_inits_[shared].nodes;
+  randoms_ += shared_inits_[shared].randoms;
+}
+
+void Graph::MakeInit(TensorId parameter) {
+  TensorNode& node = nodes_[parameter.index];
+  auto& param = std::get<ParamSource>(node.source);
+  if (param.init || !param.later) return;
+  const SharedInit& shared = shared_inits_[param.later->shared];
+  // As when the parameter was made.
+  const int32_t numbers = std::exchange(numbers_, param.later->first_node);
+  const uint32_t randoms = std::exchange(randoms_, param.later->randoms);
+  const uint32_t seed = std::exchange(seed_, param.later->seed);
+  const DType dtype = std::exchange(node.dtype, shared.dtype);
+  auto call = SetCall(node.call);
+  param.init = shared.make(Tensor{this, parameter}).id;
+  CHECK(numbers_ - param.later->first_node == shared.nodes);
+  SetCall(std::move(call));
+  node.dtype = dtype;
+  seed_ = seed;
+  randoms_ = randoms;
+  numbers_ = numbers;
+  made_inits_.push_back(parameter);
 }
 
 void Graph::set_default_dtype(DType dtype) {
@@ -258,6 +295,7 @@ std::optional<TensorId> Graph::NextReused() {
 
 Graph::Mark Graph::mark() const {
   return {.nodes = size(),
+          .numbers = numbers_,
           .statics = statics_.size(),
           .size_rules = size_rules_.size(),
           .randoms = randoms_,
@@ -269,6 +307,17 @@ void Graph::RollBack(const Mark& mark) {
   while (size() > mark.nodes) {
     Release(nodes_.back().name);
     nodes_.pop_back();
+  }
+  numbers_ = mark.numbers;
+  while (!shared_inits_.empty() && shared_inits_.back().like >= size()) {
+    shared_inits_.pop_back();
+  }
+  for (; !made_inits_.empty(); made_inits_.pop_back()) {
+    const TensorId made = made_inits_.back();
+    if (made.index >= size()) continue;
+    auto& param = std::get<ParamSource>(nodes_[made.index].source);
+    if (param.init->index < size()) break;
+    param.init = std::nullopt;
   }
   statics_.resize(mark.statics);
   for (; size_rules_.size() > mark.size_rules; size_rules_.pop_back()) {

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,6 +87,26 @@ struct SizeRule {
   bool at_least = false;                     // or more, of a number
 };
 
+struct Tensor;
+
+// First values that are one computation, but for random numbers.
+struct SharedInit {
+  // A word of random numbers: a number, or one of two of the key of a draw.
+  struct Word {
+    uint32_t value;
+    int32_t draw = -1;  // from 0; none: `value`
+    int half = 0;
+  };
+  std::string name;  // of the initialiser
+  DType dtype;       // of the parameters when they were made
+  std::function<Tensor(Tensor)> make;
+  int32_t like = -1;  // the first parameter
+  int32_t nodes = 0;  // of each
+  uint32_t randoms = 0;
+  std::vector<int64_t> form = {};  // FormOf
+  std::vector<Word> words = {};
+};
+
 // An integer argument of routines, with values in [0, range).
 struct StaticSymbol {
   std::string name;
@@ -134,6 +155,14 @@ class Graph {
   // What computes the first value of a parameter; it may mention its sizes,
   // which is why it comes after it.
   void SetInit(TensorId parameter, TensorId init);
+  // First values that later parameters share, and that of `parameter` if it is
+  // made later: then its nodes have the names and the random numbers that they
+  // would have had at once.
+  const std::vector<SharedInit>& shared_inits() const { return shared_inits_; }
+  void AddSharedInit(SharedInit shared);
+  void SetLaterInit(TensorId parameter, int32_t shared);
+  // Makes its nodes if they are still to be made.
+  void MakeInit(TensorId parameter);
 
   // CHECK-fails if the nodes are no einsums.
   void AddSizeRule(SizeRule rule);
@@ -164,7 +193,7 @@ class Graph {
   // and dtypes that were decided since are open again. Nothing that was there
   // may have been renamed or given a first value since.
   struct Mark {
-    int32_t nodes;
+    int32_t nodes, numbers;
     size_t statics, size_rules;
     uint32_t randoms;
     absl::flat_hash_map<int32_t, OpenDType> open = {};
@@ -178,12 +207,15 @@ class Graph {
   uint32_t seed() const { return seed_; }
   void set_seed(uint32_t seed) { seed_ = seed; }
   uint32_t NextRandom() { return ++randoms_; }
+  uint32_t randoms() const { return randoms_; }
+  void set_randoms(uint32_t randoms) { randoms_ = randoms; }
 
  private:
   std::string NewName(const std::string& base);
   void Release(const std::string& name);
 
   std::deque<TensorNode> nodes_;
+  int32_t numbers_ = 0;  // of nodes, those that are made later too
   absl::flat_hash_map<std::string, TensorId> ids_;
   // Of a name: the numbers from 2 to this one are taken behind it.
   absl::flat_hash_map<std::string, int> numbered_;
@@ -193,6 +225,8 @@ class Graph {
   uint32_t seed_ = 42;
   uint32_t randoms_ = 0;
   std::vector<TensorId> parameters_;
+  std::vector<SharedInit> shared_inits_;
+  std::vector<TensorId> made_inits_;  // by MakeInit, in order
   struct Reuse {
     size_t next, end;
   };

@@ -5,8 +5,10 @@
 #include <bitset>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -100,12 +102,16 @@ std::array<Tensor, 2> WordsOf(Tensor counter, SourceLocation where) {
   return {error, error};
 }
 
+// Those of the draw's ordinal and of the graph's seed, the first two of a key.
+std::array<uint32_t, 4> KeyWords(uint32_t ordinal, uint32_t seed) {
+  return Threefry(ThreefryVariant::kCrypto, {ordinal, 0, 0, 0},
+                  {seed, 0, 0, 0});
+}
+
 // Two words of the graph's seed and of the draw's ordinal, and two of the
 // counter. Threefry makes blocks of neighbouring keys independent.
 Key NextKey(Graph& graph, const Draw& draw, SourceLocation where) {
-  const auto words =
-      Threefry(ThreefryVariant::kCrypto, {graph.NextRandom(), 0, 0, 0},
-               {graph.seed(), 0, 0, 0});
+  const auto words = KeyWords(graph.NextRandom(), graph.seed());
   Key key = {Arg(words[0], where), Arg(words[1], where)};
   SymbolSource symbol{kStep};
   if (draw.counter) {
@@ -237,6 +243,66 @@ bool IsPlain(const TensorNode& node, TensorId parameter) {
       node.source);
 }
 
+uint32_t WordOf(const TensorNode& node) {
+  return static_cast<uint32_t>(ConstantOf(node, DType::kU32).bits);
+}
+
+const std::optional<TensorId>& InitOf(Tensor parameter) {
+  return std::get<ParamSource>(parameter.node().source).init;
+}
+
+std::string NameOf(const Initializer& init) {
+  if (const auto* named = init.target<NamedInit>()) return named->name;
+  const auto* function = init.target<Tensor (*)(Tensor)>();
+  return function != nullptr && *function == DefaultInit ? "default" : "";
+}
+
+FirstValueForm LaterForm(const SharedInit& shared, const LaterInit& later) {
+  FirstValueForm result{.form = shared.form, .words = {}};
+  std::vector<std::array<uint32_t, 4>> keys;
+  for (uint32_t draw = 1; draw <= shared.randoms; ++draw) {
+    keys.push_back(KeyWords(later.randoms + draw, later.seed));
+  }
+  for (const SharedInit::Word& word : shared.words) {
+    result.words.push_back(word.draw < 0 ? word.value
+                                         : keys[word.draw][word.half]);
+  }
+  return result;
+}
+
+// Finds the words of `shared`, the first value of `parameter`, that are those
+// of the keys of its draws. Returns whether each block is of such a key.
+bool FindKeys(Tensor parameter, uint32_t randoms, SharedInit& shared) {
+  const Graph& graph = *parameter.graph;
+  const auto nodes = *PlainFirstValue(graph, parameter.id);
+  const std::vector<TensorId> words = WordsOf(graph, nodes);
+  auto find = [&](const std::vector<TensorId>& operands) {
+    for (uint32_t draw = 0; draw < shared.randoms; ++draw) {
+      const auto key = KeyWords(randoms + draw + 1, graph.seed());
+      bool is_key = true;
+      for (int half : {0, 1}) {
+        const auto word = absl::c_lower_bound(words, operands[half]);
+        is_key = is_key && word != words.end() && *word == operands[half] &&
+                 WordOf(graph[*word]) == key[half];
+      }
+      if (!is_key) continue;
+      for (int half : {0, 1}) {
+        const auto word = absl::c_lower_bound(words, operands[half]);
+        shared.words[word - words.begin()] = {
+            .value = 0, .draw = static_cast<int32_t>(draw), .half = half};
+      }
+      return true;
+    }
+    return false;
+  };
+  return absl::c_all_of(nodes, [&](TensorId id) {
+    const auto* compute = std::get_if<ComputeSource>(&graph[id].source);
+    const bool is_block =
+        compute != nullptr && compute->op && IsDraw(*compute->op);
+    return !is_block || find(compute->operands);
+  });
+}
+
 }  // namespace
 
 Tensor Uniform1(Graph& graph, const Draw& draw, SourceLocation where) {
@@ -293,8 +359,11 @@ std::optional<std::vector<TensorId>> PlainFirstValue(const Graph& graph,
                                                      TensorId parameter) {
   const auto& param = std::get<ParamSource>(graph[parameter].source);
   if (!param.init) return std::nullopt;
-  const int32_t first = parameter.index + 1;
-  const int32_t count = param.init->index - parameter.index;
+  // The nodes come after the parameter, or later together.
+  const int32_t count = param.later
+                            ? graph.shared_inits()[param.later->shared].nodes
+                            : param.init->index - parameter.index;
+  const int32_t first = param.init->index - count + 1;
   if (count < 1 || count > kMostNodes) return std::nullopt;
   std::bitset<kMostNodes> reached;
   reached[count - 1] = true;
@@ -324,19 +393,28 @@ std::optional<std::vector<TensorId>> PlainFirstValue(const Graph& graph,
   return nodes;
 }
 
-FirstValueForm FormOf(const Graph& graph, TensorId parameter,
-                      const std::vector<TensorId>& nodes) {
+std::vector<TensorId> WordsOf(const Graph& graph,
+                              const std::vector<TensorId>& nodes) {
+  std::vector<TensorId> words;
+  absl::c_copy_if(nodes, std::back_inserter(words),
+                  [&](TensorId id) { return IsWord(graph[id]); });
+  return words;
+}
+
+std::optional<FirstValueForm> FormOf(const Graph& graph, TensorId parameter) {
+  const auto& later = std::get<ParamSource>(graph[parameter].source).later;
+  if (later) return LaterForm(graph.shared_inits()[later->shared], *later);
+  const auto nodes = PlainFirstValue(graph, parameter);
+  if (!nodes) return std::nullopt;
   FirstValueForm result;
   std::vector<int64_t>& form = result.form;
   auto add = [&](auto value) { form.push_back(static_cast<int64_t>(value)); };
-  add(graph[parameter].dtype);
-  add(graph[parameter].memory->mode);
-  for (TensorId id : nodes) {
+  for (TensorId id : *nodes) {
     const TensorNode& node = graph[id];
     add(node.source.index());
     add(node.dtype);
     if (IsWord(node)) {
-      result.words.push_back(id);
+      result.words.push_back(WordOf(node));
     } else if (std::holds_alternative<NumberSource>(node.source)) {
       add(ConstantOf(node, node.dtype).bits);
     } else if (const auto* symbol = std::get_if<SymbolSource>(&node.source)) {
@@ -347,11 +425,41 @@ FirstValueForm FormOf(const Graph& graph, TensorId parameter,
     } else if (const auto* compute = std::get_if<ComputeSource>(&node.source)) {
       add(*compute->op);
       for (TensorId operand : compute->operands) {
-        add(absl::c_lower_bound(nodes, operand) - nodes.begin());
+        add(absl::c_lower_bound(*nodes, operand) - nodes->begin());
       }
     }
   }
   return result;
+}
+
+bool HasLaterInit(Tensor parameter, const Initializer& init) {
+  const std::string name = NameOf(init);
+  if (name.empty()) return false;
+  Graph& graph = *parameter.graph;
+  const std::vector<SharedInit>& all = graph.shared_inits();
+  const auto shared = absl::c_find_if(all, [&](const SharedInit& each) {
+    return each.name == name && each.dtype == parameter.node().dtype;
+  });
+  if (shared == all.end()) return false;
+  graph.SetLaterInit(parameter.id, static_cast<int32_t>(shared - all.begin()));
+  return true;
+}
+
+void ShareInit(Tensor parameter, const Initializer& init, uint32_t randoms) {
+  SharedInit shared{
+      .name = NameOf(init), .dtype = parameter.node().dtype, .make = init};
+  if (shared.name.empty()) return;
+  Graph& graph = *parameter.graph;
+  const auto form = FormOf(graph, parameter.id);
+  if (!form || graph.IsOpen(*InitOf(parameter))) return;
+  shared.like = parameter.id.index;
+  shared.nodes = InitOf(parameter)->index - parameter.id.index;
+  shared.randoms = graph.randoms() - randoms;
+  shared.form = form->form;
+  for (uint32_t word : form->words) shared.words.push_back({.value = word});
+  if (FindKeys(parameter, randoms, shared)) {
+    graph.AddSharedInit(std::move(shared));
+  }
 }
 
 }  // namespace ocannl

@@ -24,11 +24,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/tensor.h"
 
 namespace ocannl {
@@ -76,18 +78,39 @@ Tensor Xavier(Tensor random, Tensor param, double scale_sq);
 //   b: 2 *. uniform(2769243033, ...) - 1
 //
 // The nodes that compute the first value of `parameter`, operands first, if
-// that is plain.
+// they are made and that is plain.
 std::optional<std::vector<TensorId>> PlainFirstValue(const Graph& graph,
                                                      TensorId parameter);
 
-// What they compute, but for the values of words: equal forms of parameters of
-// one shape are one computation.
+// What plain nodes compute, but for the values of words: equal forms of
+// parameters of one shape, dtype and memory are one computation.
 struct FirstValueForm {
   std::vector<int64_t> form;
-  std::vector<TensorId> words;  // in order
+  std::vector<uint32_t> words;  // in the order of WordsOf
 };
-FirstValueForm FormOf(const Graph& graph, TensorId parameter,
-                      const std::vector<TensorId>& nodes);
+std::optional<FirstValueForm> FormOf(const Graph& graph, TensorId parameter);
+std::vector<TensorId> WordsOf(const Graph& graph,
+                              const std::vector<TensorId>& nodes);
+
+// An initialiser that makes the same nodes for all parameters of one dtype but
+// for random numbers, and so has those of the first one only: the first values
+// of other parameters are made when they are asked for (InferShapes). Equal
+// names are equal initialisers. It keeps no tensor that it makes.
+//
+//   return NamedInit{"half", [](Tensor p) { return Mul(Uniform(*p.graph), 2);
+//   }};
+struct NamedInit {
+  std::string name;
+  Initializer make;
+
+  Tensor operator()(Tensor parameter) const { return make(parameter); }
+};
+
+// Of a parameter without a first value: whether its first value by `init` is
+// made later. After `init` made it, where there were `randoms` random
+// operations before: shares it with parameters that come later, if it can.
+bool HasLaterInit(Tensor parameter, const Initializer& init);
+void ShareInit(Tensor parameter, const Initializer& init, uint32_t randoms);
 
 }  // namespace ocannl
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/number_text.h"
+#include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/open_dtype.h"
 #include "ocannl/core/tensor/text.h"
 
@@ -230,7 +231,8 @@ Tensor Param(Graph& graph, std::string name, ShapeSpec spec,
                          dtype.value_or(DType::kF32), std::move(spec), where);
   graph.AddParameter(param.id);
   if (!dtype) graph.Open(param.id);
-  if (!init) return param;
+  if (!init || HasLaterInit(param, init)) return param;
+  const uint32_t randoms = graph.randoms();
   Tensor value = init(param);
   if (value.graph == nullptr) {
     value = ErrorTensor(graph, name, "its initializer gives no tensor", where);
@@ -242,6 +244,7 @@ Tensor Param(Graph& graph, std::string name, ShapeSpec spec,
       std::holds_alternative<ErrorSource>(value.node().source);
   if (!is_error) value = FirstValueOf(param, value);
   graph.SetInit(param.id, value.id);
+  ShareInit(param, init, randoms);
   return param;
 }
 

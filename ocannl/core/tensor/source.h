@@ -77,11 +77,23 @@ struct DataSource {
   std::shared_ptr<const NdArray> digits = nullptr;  // of a literal, as f64
 };
 
+// A first value like an earlier one, but for random numbers (initializer.h).
+struct LaterInit {
+  int32_t shared;      // in Graph::shared_inits
+  int32_t first_node;  // the number of its first node, for names
+  uint32_t randoms;    // the number of random operations before it
+  uint32_t seed;
+};
+
 // A leaf that training changes; `init`, if any, computes its first value. Or an
 // input, which only the host writes.
 struct ParamSource {
   std::optional<TensorId> init = std::nullopt;
   bool is_input = false;
+  // Its nodes are made when they are needed (Graph::MakeInit), and are `init`.
+  std::optional<LaterInit> later = std::nullopt;
+
+  bool has_init() const { return init || later; }
 };
 
 // Cell i, in memory order, holds i. What the node's spec leaves open of the
