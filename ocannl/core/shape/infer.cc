@@ -350,13 +350,12 @@ bool IsInferred(const Graph& graph, const Shapes& shapes,
                 FirstValues first_values, TensorId id) {
   const TensorSource& source = graph[id].source;
   const auto* param = std::get_if<ParamSource>(&source);
-  if (!shapes.contains(id) || std::holds_alternative<ErrorSource>(source)) {
+  if (!shapes.contains(id) || std::holds_alternative<ErrorSource>(source) ||
+      (param != nullptr && param->has_init() &&
+       !(param->init && shapes.contains(*param->init)) &&
+       (first_values == FirstValues::kAll ||
+        !(param->later || PlainFirstValue(graph, id))))) {
     return false;
-  }
-  if (param != nullptr && param->has_init() &&
-      !(param->init && shapes.contains(*param->init))) {
-    const bool is_plain = param->later || PlainFirstValue(graph, id);
-    if (first_values == FirstValues::kAll || !is_plain) return false;
   }
   return graph.SizeRulesOf(id).empty();
 }

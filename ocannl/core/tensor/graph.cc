@@ -170,10 +170,6 @@ void Graph::SetInit(TensorId parameter, TensorId init) {
   std::get<ParamSource>(nodes_[parameter.index].source).init = init;
 }
 
-void Graph::AddSharedInit(SharedInit shared) {
-  shared_inits_.push_back(std::move(shared));
-}
-
 void Graph::SetLaterInit(TensorId parameter, int32_t shared) {
   auto& param = std::get<ParamSource>(nodes_[parameter.index].source);
   param.later = LaterInit{.shared = shared,
@@ -189,12 +185,11 @@ void Graph::MakeInit(TensorId parameter) {
   auto& param = std::get<ParamSource>(node.source);
   if (param.init || !param.later) return;
   const SharedInit& shared = shared_inits_[param.later->shared];
-  // As when the parameter was made.
   const int32_t numbers = std::exchange(numbers_, param.later->first_node);
   const uint32_t randoms = std::exchange(randoms_, param.later->randoms);
   const uint32_t seed = std::exchange(seed_, param.later->seed);
   const DType dtype = std::exchange(node.dtype, shared.dtype);
-  auto call = SetCall(node.call);
+  auto call = SetCall(node.call);  // as when the parameter was made
   param.init = shared.make(Tensor{this, parameter}).id;
   CHECK(numbers_ - param.later->first_node == shared.nodes);
   SetCall(std::move(call));
@@ -309,13 +304,13 @@ void Graph::RollBack(const Mark& mark) {
     nodes_.pop_back();
   }
   numbers_ = mark.numbers;
-  while (!shared_inits_.empty() && shared_inits_.back().like >= size()) {
-    shared_inits_.pop_back();
-  }
+  std::erase_if(shared_inits_, [&](const SharedInit& shared) {
+    return shared.like >= size();
+  });
   for (; !made_inits_.empty(); made_inits_.pop_back()) {
-    const TensorId made = made_inits_.back();
-    if (made.index >= size()) continue;
-    auto& param = std::get<ParamSource>(nodes_[made.index].source);
+    const int32_t made = made_inits_.back().index;
+    if (made >= size()) continue;
+    auto& param = std::get<ParamSource>(nodes_[made].source);
     if (param.init->index < size()) break;
     param.init = std::nullopt;
   }

@@ -13,10 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -87,26 +87,6 @@ struct SizeRule {
   bool at_least = false;                     // or more, of a number
 };
 
-struct Tensor;
-
-// First values that are one computation, but for random numbers.
-struct SharedInit {
-  // A word of random numbers: a number, or one of two of the key of a draw.
-  struct Word {
-    uint32_t value;
-    int32_t draw = -1;  // from 0; none: `value`
-    int half = 0;
-  };
-  std::string name;  // of the initialiser
-  DType dtype;       // of the parameters when they were made
-  std::function<Tensor(Tensor)> make;
-  int32_t like = -1;  // the first parameter
-  int32_t nodes = 0;  // of each
-  uint32_t randoms = 0;
-  std::vector<int64_t> form = {};  // FormOf
-  std::vector<Word> words = {};
-};
-
 // An integer argument of routines, with values in [0, range).
 struct StaticSymbol {
   std::string name;
@@ -159,7 +139,9 @@ class Graph {
   // made later: then its nodes have the names and the random numbers that they
   // would have had at once.
   const std::vector<SharedInit>& shared_inits() const { return shared_inits_; }
-  void AddSharedInit(SharedInit shared);
+  void AddSharedInit(SharedInit shared) {
+    shared_inits_.push_back(std::move(shared));
+  }
   void SetLaterInit(TensorId parameter, int32_t shared);
   // Makes its nodes if they are still to be made.
   void MakeInit(TensorId parameter);

@@ -102,12 +102,6 @@ std::array<Tensor, 2> WordsOf(Tensor counter, SourceLocation where) {
   return {error, error};
 }
 
-// Those of the draw's ordinal and of the graph's seed, the first two of a key.
-std::array<uint32_t, 4> KeyWords(uint32_t ordinal, uint32_t seed) {
-  return Threefry(ThreefryVariant::kCrypto, {ordinal, 0, 0, 0},
-                  {seed, 0, 0, 0});
-}
-
 // Two words of the graph's seed and of the draw's ordinal, and two of the
 // counter. Threefry makes blocks of neighbouring keys independent.
 Key NextKey(Graph& graph, const Draw& draw, SourceLocation where) {
@@ -243,20 +237,6 @@ bool IsPlain(const TensorNode& node, TensorId parameter) {
       node.source);
 }
 
-uint32_t WordOf(const TensorNode& node) {
-  return static_cast<uint32_t>(ConstantOf(node, DType::kU32).bits);
-}
-
-const std::optional<TensorId>& InitOf(Tensor parameter) {
-  return std::get<ParamSource>(parameter.node().source).init;
-}
-
-std::string NameOf(const Initializer& init) {
-  if (const auto* named = init.target<NamedInit>()) return named->name;
-  const auto* function = init.target<Tensor (*)(Tensor)>();
-  return function != nullptr && *function == DefaultInit ? "default" : "";
-}
-
 FirstValueForm LaterForm(const SharedInit& shared, const LaterInit& later) {
   FirstValueForm result{.form = shared.form, .words = {}};
   std::vector<std::array<uint32_t, 4>> keys;
@@ -270,40 +250,16 @@ FirstValueForm LaterForm(const SharedInit& shared, const LaterInit& later) {
   return result;
 }
 
-// Finds the words of `shared`, the first value of `parameter`, that are those
-// of the keys of its draws. Returns whether each block is of such a key.
-bool FindKeys(Tensor parameter, uint32_t randoms, SharedInit& shared) {
-  const Graph& graph = *parameter.graph;
-  const auto nodes = *PlainFirstValue(graph, parameter.id);
-  const std::vector<TensorId> words = WordsOf(graph, nodes);
-  auto find = [&](const std::vector<TensorId>& operands) {
-    for (uint32_t draw = 0; draw < shared.randoms; ++draw) {
-      const auto key = KeyWords(randoms + draw + 1, graph.seed());
-      bool is_key = true;
-      for (int half : {0, 1}) {
-        const auto word = absl::c_lower_bound(words, operands[half]);
-        is_key = is_key && word != words.end() && *word == operands[half] &&
-                 WordOf(graph[*word]) == key[half];
-      }
-      if (!is_key) continue;
-      for (int half : {0, 1}) {
-        const auto word = absl::c_lower_bound(words, operands[half]);
-        shared.words[word - words.begin()] = {
-            .value = 0, .draw = static_cast<int32_t>(draw), .half = half};
-      }
-      return true;
-    }
-    return false;
-  };
-  return absl::c_all_of(nodes, [&](TensorId id) {
-    const auto* compute = std::get_if<ComputeSource>(&graph[id].source);
-    const bool is_block =
-        compute != nullptr && compute->op && IsDraw(*compute->op);
-    return !is_block || find(compute->operands);
-  });
+}  // namespace
+
+std::array<uint32_t, 4> KeyWords(uint32_t ordinal, uint32_t seed) {
+  return Threefry(ThreefryVariant::kCrypto, {ordinal, 0, 0, 0},
+                  {seed, 0, 0, 0});
 }
 
-}  // namespace
+uint32_t WordOf(const TensorNode& node) {
+  return static_cast<uint32_t>(ConstantOf(node, DType::kU32).bits);
+}
 
 Tensor Uniform1(Graph& graph, const Draw& draw, SourceLocation where) {
   const Key key = NextKey(graph, draw, where);
@@ -430,36 +386,6 @@ std::optional<FirstValueForm> FormOf(const Graph& graph, TensorId parameter) {
     }
   }
   return result;
-}
-
-bool HasLaterInit(Tensor parameter, const Initializer& init) {
-  const std::string name = NameOf(init);
-  if (name.empty()) return false;
-  Graph& graph = *parameter.graph;
-  const std::vector<SharedInit>& all = graph.shared_inits();
-  const auto shared = absl::c_find_if(all, [&](const SharedInit& each) {
-    return each.name == name && each.dtype == parameter.node().dtype;
-  });
-  if (shared == all.end()) return false;
-  graph.SetLaterInit(parameter.id, static_cast<int32_t>(shared - all.begin()));
-  return true;
-}
-
-void ShareInit(Tensor parameter, const Initializer& init, uint32_t randoms) {
-  SharedInit shared{
-      .name = NameOf(init), .dtype = parameter.node().dtype, .make = init};
-  if (shared.name.empty()) return;
-  Graph& graph = *parameter.graph;
-  const auto form = FormOf(graph, parameter.id);
-  if (!form || graph.IsOpen(*InitOf(parameter))) return;
-  shared.like = parameter.id.index;
-  shared.nodes = InitOf(parameter)->index - parameter.id.index;
-  shared.randoms = graph.randoms() - randoms;
-  shared.form = form->form;
-  for (uint32_t word : form->words) shared.words.push_back({.value = word});
-  if (FindKeys(parameter, randoms, shared)) {
-    graph.AddSharedInit(std::move(shared));
-  }
 }
 
 }  // namespace ocannl

@@ -22,6 +22,7 @@
 #ifndef OCANNL_CORE_TENSOR_INITIALIZER_H_
 #define OCANNL_CORE_TENSOR_INITIALIZER_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -82,6 +83,11 @@ Tensor Xavier(Tensor random, Tensor param, double scale_sq);
 std::optional<std::vector<TensorId>> PlainFirstValue(const Graph& graph,
                                                      TensorId parameter);
 
+// The words of the ordinal of a draw and of the graph's seed, of which the
+// first two are in its key; and that of a node that is one.
+std::array<uint32_t, 4> KeyWords(uint32_t ordinal, uint32_t seed);
+uint32_t WordOf(const TensorNode& node);
+
 // What plain nodes compute, but for the values of words: equal forms of
 // parameters of one shape, dtype and memory are one computation.
 struct FirstValueForm {
@@ -105,12 +111,6 @@ struct NamedInit {
 
   Tensor operator()(Tensor parameter) const { return make(parameter); }
 };
-
-// Of a parameter without a first value: whether its first value by `init` is
-// made later. After `init` made it, where there were `randoms` random
-// operations before: shares it with parameters that come later, if it can.
-bool HasLaterInit(Tensor parameter, const Initializer& init);
-void ShareInit(Tensor parameter, const Initializer& init, uint32_t randoms);
 
 }  // namespace ocannl
 

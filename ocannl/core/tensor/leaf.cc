@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/tensor/leaf.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/number_text.h"
+#include "ocannl/core/ops/random.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/open_dtype.h"
 #include "ocannl/core/tensor/text.h"
@@ -141,6 +145,83 @@ Tensor FirstValueOf(Tensor param, Tensor value) {
   }
   if (error.empty()) return value;
   return ErrorTensor(graph, to.name, error, to.where);
+}
+
+const std::optional<TensorId>& InitOf(Tensor parameter) {
+  return std::get<ParamSource>(parameter.node().source).init;
+}
+
+std::string NameOf(const Initializer& init) {
+  if (const auto* named = init.target<NamedInit>()) return named->name;
+  const auto* function = init.target<Tensor (*)(Tensor)>();
+  return function != nullptr && *function == DefaultInit ? "default" : "";
+}
+
+// Finds the words of `shared`, the first value of `parameter`, that are those
+// of the keys of its draws. Returns whether each block is of such a key.
+bool FindKeys(Tensor parameter, uint32_t randoms, SharedInit& shared) {
+  const Graph& graph = *parameter.graph;
+  const auto nodes = *PlainFirstValue(graph, parameter.id);
+  const std::vector<TensorId> words = WordsOf(graph, nodes);
+  auto find = [&](const std::vector<TensorId>& operands) {
+    for (uint32_t draw = 0; draw < shared.randoms; ++draw) {
+      const auto key = KeyWords(randoms + draw + 1, graph.seed());
+      bool is_key = true;
+      for (int half : {0, 1}) {
+        const auto word = absl::c_lower_bound(words, operands[half]);
+        is_key = is_key && word != words.end() && *word == operands[half] &&
+                 WordOf(graph[*word]) == key[half];
+      }
+      if (!is_key) continue;
+      for (int half : {0, 1}) {
+        const auto word = absl::c_lower_bound(words, operands[half]);
+        shared.words[word - words.begin()] = {
+            .value = 0, .draw = static_cast<int32_t>(draw), .half = half};
+      }
+      return true;
+    }
+    return false;
+  };
+  return absl::c_all_of(nodes, [&](TensorId id) {
+    const auto* compute = std::get_if<ComputeSource>(&graph[id].source);
+    const bool is_block =
+        compute != nullptr && compute->op && IsDraw(*compute->op);
+    return !is_block || find(compute->operands);
+  });
+}
+
+// Whether the first value of `parameter` by `init` is made later: it is like
+// that of an earlier parameter.
+bool HasLaterInit(Tensor parameter, const Initializer& init) {
+  const std::string name = NameOf(init);
+  if (name.empty()) return false;
+  Graph& graph = *parameter.graph;
+  const std::vector<SharedInit>& all = graph.shared_inits();
+  const auto shared = absl::c_find_if(all, [&](const SharedInit& each) {
+    return each.name == name && each.dtype == parameter.node().dtype;
+  });
+  if (shared == all.end()) return false;
+  graph.SetLaterInit(parameter.id, static_cast<int32_t>(shared - all.begin()));
+  return true;
+}
+
+// Shares the first value, which `init` made after `randoms` random operations,
+// with parameters that come later, if it can.
+void ShareInit(Tensor parameter, const Initializer& init, uint32_t randoms) {
+  SharedInit shared{
+      .name = NameOf(init), .dtype = parameter.node().dtype, .make = init};
+  if (shared.name.empty()) return;
+  Graph& graph = *parameter.graph;
+  const auto form = FormOf(graph, parameter.id);
+  if (!form || graph.IsOpen(*InitOf(parameter))) return;
+  shared.like = parameter.id.index;
+  shared.nodes = InitOf(parameter)->index - parameter.id.index;
+  shared.randoms = graph.randoms() - randoms;
+  shared.form = form->form;
+  for (uint32_t word : form->words) shared.words.push_back({.value = word});
+  if (FindKeys(parameter, randoms, shared)) {
+    graph.AddSharedInit(std::move(shared));
+  }
 }
 
 }  // namespace

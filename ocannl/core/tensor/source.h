@@ -5,6 +5,7 @@
 #define OCANNL_CORE_TENSOR_SOURCE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/id.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/ops/op.h"
@@ -83,6 +85,26 @@ struct LaterInit {
   int32_t first_node;  // the number of its first node, for names
   uint32_t randoms;    // the number of random operations before it
   uint32_t seed;
+};
+
+struct Tensor;
+
+// First values that are one computation, but for random numbers.
+struct SharedInit {
+  // A word of random numbers: a number, or one of two of the key of a draw.
+  struct Word {
+    uint32_t value;
+    int32_t draw = -1;  // from 0; none: `value`
+    int half = 0;
+  };
+  std::string name;  // of the initialiser
+  DType dtype;       // of the parameters when they were made
+  std::function<Tensor(Tensor)> make;
+  int32_t like = -1;  // the first parameter
+  int32_t nodes = 0;  // of each
+  uint32_t randoms = 0;
+  std::vector<int64_t> form = {};  // FormOf
+  std::vector<Word> words = {};
 };
 
 // A leaf that training changes; `init`, if any, computes its first value. Or an
