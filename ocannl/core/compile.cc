@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/compile.h"
 
+#include <iterator>
 #include <memory>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/float_environment.h"
@@ -34,6 +36,17 @@ absl::Status WriteData(const Assignments& code, const Context& context) {
         context.WriteData(array.name, array.data->Reshaped(array.dims)));
   }
   return absl::OkStatus();
+}
+
+// Calls `lowered` when `code` is not needed any more.
+absl::StatusOr<LoopProgram> CompileLowered(const Assignments& code,
+                                           const PassOptions& options,
+                                           absl::FunctionRef<void()> lowered) {
+  const TraceSpan span("lower", code.name);
+  DefaultFloatEnvironment guard;
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, LowerToRun(code));
+  lowered();
+  return Optimize(std::move(program), options);
 }
 
 }  // namespace
@@ -69,10 +82,8 @@ absl::StatusOr<LoopProgram> CompileProgram(const Assignments& code,
     OCANNL_RETURN_IF_ERROR(Hook()(changed));
     return CompileProgram(changed, options);
   }
-  const TraceSpan span("lower", code.name);
-  DefaultFloatEnvironment guard;
-  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, LowerToRun(code));
-  OCANNL_ASSIGN_OR_RETURN(program, Optimize(std::move(program), options));
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram program,
+                          CompileLowered(code, options, [] {}));
   if (options.all()) OCANNL_RETURN_IF_ERROR(CheckVirtual(code, program));
   return program;
 }
@@ -82,6 +93,23 @@ absl::StatusOr<Routine> ToRoutine(const Context& context,
                                   const PassOptions& options) {
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program, CompileProgram(code, options));
   OCANNL_RETURN_IF_ERROR(WriteData(code, context));
+  return context.CompileAndLink(std::move(program));
+}
+
+absl::StatusOr<Routine> ToRoutine(const Context& context, Assignments&& code,
+                                  const PassOptions& options) {
+  const bool is_needed =
+      Hook() || absl::c_any_of(code.arrays, [](const Array& array) {
+        return array.memory && array.memory->mode == MemoryMode::kVirtual;
+      });
+  if (is_needed) return ToRoutine(context, std::as_const(code), options);
+  Assignments data;
+  absl::c_copy_if(code.arrays, std::back_inserter(data.arrays),
+                  [](const Array& array) { return array.data != nullptr; });
+  OCANNL_ASSIGN_OR_RETURN(
+      LoopProgram program,
+      CompileLowered(code, options, [&] { code = Assignments(); }));
+  OCANNL_RETURN_IF_ERROR(WriteData(data, context));
   return context.CompileAndLink(std::move(program));
 }
 

@@ -46,6 +46,9 @@ absl::StatusOr<LoopProgram> CompileProgram(const Assignments& code,
 absl::StatusOr<Routine> ToRoutine(const Context& context,
                                   const Assignments& code,
                                   const PassOptions& options);
+// The same, and frees `code` when it is lowered.
+absl::StatusOr<Routine> ToRoutine(const Context& context, Assignments&& code,
+                                  const PassOptions& options);
 
 // The same for each of `contexts`, compiled once for those of one backend.
 absl::StatusOr<std::vector<Routine>> ToRoutines(

@@ -127,7 +127,7 @@ absl::StatusOr<Routine> StartTraining(Model& model, Tensor loss,
   Assignments step = std::move(gradient);
   step.name = "step";
   Append(step, std::move(code->update));
-  return ToRoutine(started, step, {});
+  return ToRoutine(started, std::move(step), {});
 }
 
 }  // namespace ocannl::train
