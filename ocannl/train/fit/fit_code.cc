@@ -54,6 +54,12 @@ absl::Status CheckOptions(const FitData& data, const FitOptions& options) {
   OCANNL_RETURN_IF_ERROR(
       CheckNotNegative(absl::StrCat(options.prefix, "epochs_now"),
                        static_cast<double>(options.epochs_now)));
+  const Communicator* ranks = options.communicator;
+  if (ranks != nullptr && options.shards < ranks->ranks()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.prefix, "shards is ", options.shards, ", less than the ",
+        ranks->ranks(), " ranks; give one for each at least"));
+  }
   if (!data.train.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "there are no arrays to train on; give some as FitData::train");

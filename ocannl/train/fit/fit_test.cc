@@ -217,6 +217,19 @@ void ExpectRefused(absl::string_view part, const FitOptions& options,
                                HasSubstr(std::string(part))));
 }
 
+// The first of two ranks, whose messages fail.
+struct Pair : Communicator {
+  int rank() const override { return 0; }
+  int ranks() const override { return 2; }
+  absl::Status Send(int, absl::Span<const std::byte>) override {
+    return absl::InternalError("sent");
+  }
+  absl::Status Receive(int, absl::Span<std::byte>) override {
+    return absl::InternalError("received");
+  }
+  void Abort(absl::string_view) override {}
+};
+
 TEST(FitTest, BadOptionsAreRefused) {
   FitOptions options = Options();
   options.epochs = 0;
@@ -224,6 +237,10 @@ TEST(FitTest, BadOptionsAreRefused) {
   options = Options();
   options.shards = 3;
   ExpectRefused("3", options);  // does not divide the batch
+  Pair pair;
+  options.shards = 1;
+  options.communicator = &pair;
+  ExpectRefused("shards is 1, less than the 2 ranks", options);
   options = Options();
   options.rule = Sgd({.momentum = 2});
   ExpectRefused("momentum is 2", options);
