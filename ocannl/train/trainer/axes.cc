@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/tensor/dims.h"
 
 namespace ocannl::train {
@@ -56,8 +57,8 @@ std::string DimsText(const Dims& dims) {
 
 absl::Status CheckRank(const Operand& x, size_t k, size_t rank) {
   if (x.dims.size() == rank) return absl::OkStatus();
-  return Unfit("operand ", k, " has shape ", DimsText(x.dims),
-               "; it must have ", rank, " axes");
+  return UserError("operand ", k, " has shape ", DimsText(x.dims),
+                   "; it must have ", rank, " axes");
 }
 
 absl::StatusOr<Operand> BroadcastTo(const Operand& x, const Dims& dims) {
@@ -73,8 +74,8 @@ absl::StatusOr<Operand> BroadcastTo(const Operand& x, const Dims& dims) {
     fits = dims[k] > 0 && (size == dims[k] || size == 1);
   }
   if (!fits) {
-    return Unfit("shape ", DimsText(x.dims), " does not broadcast to ",
-                 DimsText(dims));
+    return UserError("shape ", DimsText(x.dims), " does not broadcast to ",
+                     DimsText(dims));
   }
   if (sizes.empty()) return x;
   return Operand{ReduceTo(Op::kAdd, {x.tensor, from}, to, sizes), dims};

@@ -46,12 +46,6 @@ Tensor ReduceTo(Op accum, const Term& term, const Axes& result,
 // "{4,3}".
 std::string DimsText(const Dims& dims);
 
-// Says what does not fit.
-template <class... Parts>
-absl::Status Unfit(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
-
 // Error: operand k, from 1, has another number of axes.
 absl::Status CheckRank(const Operand& x, size_t k, size_t rank);
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
@@ -44,7 +45,7 @@ std::string RestRow(const Operand& x) {
 // The sum along an axis of `term`, which is x or its cells in another dtype.
 Made SumAlong(const Operand& x, Tensor term, int axis) {
   if (axis < 0 || axis >= static_cast<int>(x.dims.size())) {
-    return Unfit("shape ", DimsText(x.dims), " has no axis ", axis);
+    return UserError("shape ", DimsText(x.dims), " has no axis ", axis);
   }
   const Axes names = AxisNames(x.dims.size());
   Axes rest = names;
@@ -53,18 +54,19 @@ Made SumAlong(const Operand& x, Tensor term, int axis) {
 }
 
 absl::Status CheckIndices(const Operand& x, const Operand& ids) {
-  if (x.dims.empty()) return Unfit("a number has no cells to index");
+  if (x.dims.empty()) return UserError("a number has no cells to index");
   const DType dtype = ids.tensor.node().dtype;
   if (IsInteger(dtype)) return absl::OkStatus();
-  return Unfit("operand 2 is of ", Name(dtype),
-               "; indices are integers, as TokenIdsFromFloatVec makes them");
+  return UserError(
+      "operand 2 is of ", Name(dtype),
+      "; indices are integers, as TokenIdsFromFloatVec makes them");
 }
 
 absl::StatusOr<Operand> PartOfFirst(const Operand& x, int64_t start,
                                     int64_t size) {
   if (x.dims.empty() || start < 0 || size < 1 || size > x.dims[0] ||
       start > x.dims[0] - size) {
-    return Unfit(
+    return UserError(
         "shape ", DimsText(x.dims), " has no cells ", start, " to ",
         NumberText(static_cast<double>(start) + static_cast<double>(size) - 1),
         " of the first axis");
@@ -78,8 +80,8 @@ Made Product(const Operand& a, const Operand& b, size_t rank) {
   OCANNL_RETURN_IF_ERROR(CheckRank(b, 2, rank));
   if (a.dims[rank - 1] != b.dims[rank - 2] ||
       (rank == 3 && a.dims[0] != b.dims[0])) {
-    return Unfit("shapes ", DimsText(a.dims), " and ", DimsText(b.dims),
-                 " do not multiply");
+    return UserError("shapes ", DimsText(a.dims), " and ", DimsText(b.dims),
+                     " do not multiply");
   }
   Axes from = {"i", "k"}, by = {"k", "j"}, to = {"i", "j"};
   if (rank == 3) {
@@ -94,8 +96,8 @@ absl::Status MakeAlike(Shaped& a, Shaped& b) {
   if (a.shape == b.shape) return absl::OkStatus();
   const Operand x = Flat(a), y = Flat(b);
   if (x.dims != y.dims) {
-    return Unfit("shapes ", DimsText(x.dims), " and ", DimsText(y.dims),
-                 " differ; BroadcastTo repeats one");
+    return UserError("shapes ", DimsText(x.dims), " and ", DimsText(y.dims),
+                     " differ; BroadcastTo repeats one");
   }
   a.tensor = x.tensor;
   b.tensor = y.tensor;
@@ -105,7 +107,7 @@ absl::Status MakeAlike(Shaped& a, Shaped& b) {
 absl::Status CheckFloats(Tensor x) {
   const DType dtype = x.node().dtype;
   if (IsFloat(ComputeDType(dtype))) return absl::OkStatus();
-  return Unfit("operand 1 is of ", Name(dtype), "; it must be of floats");
+  return UserError("operand 1 is of ", Name(dtype), "; it must be of floats");
 }
 
 Made MseLoss(Shaped a, Shaped b, SourceLocation where) {
@@ -127,8 +129,8 @@ Made Shift(Tensor x, double summand) {
 Made Clamp(Tensor x, double low, double high) {
   OCANNL_RETURN_IF_ERROR(CheckFloats(x));
   if (!(low <= high)) {
-    return Unfit("the bounds ", NumberText(low), " and ", NumberText(high),
-                 " are not in order");
+    return UserError("the bounds ", NumberText(low), " and ", NumberText(high),
+                     " are not in order");
   }
   const Tensor clamped = Min(high, Max(low, x));
   return Where(And(Less(low, x), Less(x, high)), x, StopGradient(clamped));
@@ -169,8 +171,8 @@ Made LogSoftmax(const Operand& x, SourceLocation where) {
 Made AsBatch(const Shaped& x, int axes) {
   const Dims dims = x.shape.dims();
   if (axes < 0 || axes > static_cast<int>(dims.size())) {
-    return Unfit("shape ", DimsText(dims), " has no ", axes,
-                 " axes to make batch axes of");
+    return UserError("shape ", DimsText(dims), " has no ", axes,
+                     " axes to make batch axes of");
   }
   Shape to;
   to[RowKind::kBatch] = {dims.begin(), dims.begin() + axes};
@@ -187,8 +189,8 @@ Made Reshape(const Operand& x, const Dims& dims) {
   bool fits = NumElements(dims) == NumElements(x.dims);
   for (int64_t size : dims) fits = fits && size > 0;
   if (fits) return ReshapeTo(x, dims).tensor;
-  return Unfit("shape ", DimsText(x.dims), " does not have the cells of ",
-               DimsText(dims));
+  return UserError("shape ", DimsText(x.dims), " does not have the cells of ",
+                   DimsText(dims));
 }
 
 Made Permute(const Operand& x, const Dims& order) {
@@ -203,8 +205,8 @@ Made Permute(const Operand& x, const Dims& order) {
     axes.push_back(axis);
   }
   if (fits) return PermuteAxes(x, axes).tensor;
-  return Unfit(DimsText(order), " is no order of the axes of shape ",
-               DimsText(x.dims));
+  return UserError(DimsText(order), " is no order of the axes of shape ",
+                   DimsText(x.dims));
 }
 
 Made Transpose2d(const Operand& x) { return Permute(x, {1, 0}); }
@@ -239,8 +241,8 @@ Made ScatterAdd(const Operand& x, const Operand& ids, const Operand& values,
   Dims wanted = ids.dims;
   wanted.insert(wanted.end(), rest.begin(), rest.end());
   if (values.dims != wanted) {
-    return Unfit("what is added has shape ", DimsText(values.dims),
-                 "; it must have ", DimsText(wanted));
+    return UserError("what is added has shape ", DimsText(values.dims),
+                     "; it must have ", DimsText(wanted));
   }
   const Operand index = ReshapeTo(ids, {NumElements(ids.dims)});
   Dims rows = {index.dims[0]};
@@ -255,13 +257,13 @@ Made ScatterAdd(const Operand& x, const Operand& ids, const Operand& values,
 Made Select(const Operand& x, Tensor index) {
   const auto* symbol = std::get_if<SymbolSource>(&index.node().source);
   if (symbol == nullptr) {
-    return Unfit("operand 2 is no Index of the step's inputs; ",
-                 "GatherRowsNat takes integers");
+    return UserError("operand 2 is no Index of the step's inputs; ",
+                     "GatherRowsNat takes integers");
   }
   const int64_t range = *index.graph->statics()[symbol->static_index].range;
   if (x.dims.empty() || x.dims[0] != range) {
-    return Unfit("the index has ", range, " values, and shape ",
-                 DimsText(x.dims), " has no first axis of that size");
+    return UserError("the index has ", range, " values, and shape ",
+                     DimsText(x.dims), " has no first axis of that size");
   }
   const std::string rest = RestRow(x);
   return ocannl::Slice(
@@ -280,7 +282,7 @@ Made Slice(const Operand& x, int64_t start, int64_t size) {
 }
 
 Made Concat(absl::Span<const Operand> parts) {
-  if (parts.empty()) return Unfit("there is nothing to concatenate");
+  if (parts.empty()) return UserError("there is nothing to concatenate");
   const Dims& dims = parts[0].dims;
   std::vector<std::string> rows;
   std::vector<Arg> args;
@@ -289,8 +291,8 @@ Made Concat(absl::Span<const Operand> parts) {
   for (size_t k = 0; k < parts.size(); ++k) {
     const Operand& part = parts[k];
     if (part.dims.empty() || dims.empty() || Rest(part) != Rest(parts[0])) {
-      return Unfit("shapes ", DimsText(dims), " and ", DimsText(part.dims),
-                   " differ in more than the first axis, or have none");
+      return UserError("shapes ", DimsText(dims), " and ", DimsText(part.dims),
+                       " differ in more than the first axis, or have none");
     }
     const std::string name = absl::StrCat("p", k);
     rows.push_back(absl::StrCat(name, ", ", rest));
@@ -309,7 +311,7 @@ Made Bmm(const Operand& a, const Operand& b) { return Product(a, b, 3); }
 
 Made RandUniform(Graph& graph, StepIndex step, const Dims& dims) {
   for (int64_t size : dims) {
-    if (size < 1) return Unfit("shape ", DimsText(dims), " has no cells");
+    if (size < 1) return UserError("shape ", DimsText(dims), " has no cells");
   }
   const Tensor drawn =
       Uniform(graph, {.counter = EmbedSymbol(graph, step.index)});

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/wide.h"
 #include "ocannl/train/trainer/axes.h"
@@ -45,12 +46,12 @@ absl::StatusOr<std::vector<Window>> WindowsOf(const Windows& options,
     for (size_t list : {0, 1, 4}) fits = fits && lists[list][k] > 0;
     fits = fits && lists[2][k] >= 0 && lists[3][k] >= 0;
     if (!fits) {
-      return Unfit("kernel ", DimsText(lists[0]), ", stride ",
-                   DimsText(lists[1]), ", dilation ", DimsText(lists[4]),
-                   " and paddings ", DimsText(lists[2]), " and ",
-                   DimsText(lists[3]), " must have ", rank,
-                   " numbers each, the first three above 0, and no padding "
-                   "below it");
+      return UserError("kernel ", DimsText(lists[0]), ", stride ",
+                       DimsText(lists[1]), ", dilation ", DimsText(lists[4]),
+                       " and paddings ", DimsText(lists[2]), " and ",
+                       DimsText(lists[3]), " must have ", rank,
+                       " numbers each, the first three above 0, and no padding "
+                       "below it");
     }
     windows.push_back({.kernel = lists[0][k],
                        .stride = lists[1][k],
@@ -71,9 +72,9 @@ absl::StatusOr<Operand> Padded(Operand x, bool ceil,
     const int64_t room = size + window.before + window.after - window.span() +
                          (ceil ? window.stride - 1 : 0);
     if (room < 0) {
-      return Unfit("a window of ", window.span(), " does not fit into ", size,
-                   " cells with a padding of ", window.before, " before and ",
-                   window.after, " after them");
+      return UserError("a window of ", window.span(), " does not fit into ",
+                       size, " cells with a padding of ", window.before,
+                       " before and ", window.after, " after them");
     }
     window.cells = room / window.stride + 1;
     // None starts in the padding after the image.
@@ -165,7 +166,7 @@ absl::StatusOr<PoolWindows> WindowsOfPool(const Operand& x,
                                           const Windows& options) {
   OCANNL_RETURN_IF_ERROR(CheckFloats(x.tensor));
   if (x.dims.size() < 2) {
-    return Unfit("shape ", DimsText(x.dims), " has no channels and axes");
+    return UserError("shape ", DimsText(x.dims), " has no channels and axes");
   }
   PoolWindows pool;
   OCANNL_ASSIGN_OR_RETURN(
@@ -173,8 +174,8 @@ absl::StatusOr<PoolWindows> WindowsOfPool(const Operand& x,
   for (const Window& window : pool.windows) {
     const int64_t padding = std::max(window.before, window.after);
     if (padding >= window.span()) {
-      return Unfit("a padding of ", padding,
-                   " is not smaller than the window, ", window.span());
+      return UserError("a padding of ", padding,
+                       " is not smaller than the window, ", window.span());
     }
     pool.cells *= window.kernel;
   }
@@ -231,8 +232,8 @@ absl::StatusOr<Operand> CorrelateTransposed(const Operand& w, const Operand& x,
   for (size_t k = 0; k < windows.size(); ++k) {
     const int64_t before = windows[k].before, after = windows[k].after;
     if (before + after >= all.dims[k + 1]) {
-      return Unfit("paddings of ", before, " and ", after, " leave nothing of ",
-                   all.dims[k + 1], " cells");
+      return UserError("paddings of ", before, " and ", after,
+                       " leave nothing of ", all.dims[k + 1], " cells");
     }
     all = PadAxis(all, k + 1, -before, -after);
   }
@@ -249,10 +250,10 @@ absl::StatusOr<std::vector<Window>> WindowsOfConv(const Operand& w,
   const size_t in = is_transposed ? 0 : 1;  // axis of w
   if (x.dims.size() < 2 || w.dims.size() != rank + 2 ||
       w.dims[in] != x.dims[0] || b.dims != Dims{w.dims[1 - in]}) {
-    return Unfit("w ", DimsText(w.dims), ", b ", DimsText(b.dims), " and x ",
-                 DimsText(x.dims), " do not fit; they are ",
-                 is_transposed ? "in,out,kernel" : "out,in,kernel",
-                 " and out and in,sizes");
+    return UserError("w ", DimsText(w.dims), ", b ", DimsText(b.dims),
+                     " and x ", DimsText(x.dims), " do not fit; they are ",
+                     is_transposed ? "in,out,kernel" : "out,in,kernel",
+                     " and out and in,sizes");
   }
   return WindowsOf(options, rank, {w.dims.begin() + 2, w.dims.end()});
 }
@@ -287,7 +288,7 @@ Made SmoothMaxPool(const Operand& x, const Windows& windows, double beta) {
                           Padded(x, windows.ceil, pool.windows, Op::kAdd));
   const DType dtype = DecidedDType(x.tensor);
   padded.tensor = Widened(padded.tensor);
-  if (beta == 0) return Unfit("beta is 0");
+  if (beta == 0) return UserError("beta is 0");
   padded.tensor = ocannl::Exp(Mul(padded.tensor, beta));
   return InDType(ocannl::Log(Pooled(Op::kAdd, padded, pool.windows)) / beta,
                  dtype);

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/train/blocks/softmax.h"
 #include "ocannl/train/blocks/wide.h"
 #include "ocannl/train/trainer/axes.h"
@@ -26,9 +27,9 @@ Made Normalise(const Operand& x, const Operand& gamma, const Operand& beta,
   const Dims scaled = {is_layer ? dims.back() : dims[0]};
   for (const Operand* each : {&gamma, &beta}) {
     if (each->dims == scaled) continue;
-    return Unfit("operand ", each == &gamma ? 2 : 3, " has shape ",
-                 DimsText(each->dims), "; for x ", DimsText(dims),
-                 " it must have ", DimsText(scaled));
+    return UserError("operand ", each == &gamma ? 2 : 3, " has shape ",
+                     DimsText(each->dims), "; for x ", DimsText(dims),
+                     " it must have ", DimsText(scaled));
   }
   const Axes names = AxisNames(dims.size());
   // The axes of mean and variance, of which those of the group are of 1, and
@@ -74,9 +75,9 @@ Made Linear(const Operand& w, const Operand& b, const Operand& x) {
   OCANNL_RETURN_IF_ERROR(CheckRank(w, 1, 2));
   const Dims& in = x.dims;
   if (b.dims != Dims{w.dims[0]} || in.empty() || in.back() != w.dims[1]) {
-    return Unfit("w ", DimsText(w.dims), ", b ", DimsText(b.dims), " and x ",
-                 DimsText(in), " do not fit; they are out,in and out and ",
-                 "...,in");
+    return UserError("w ", DimsText(w.dims), ", b ", DimsText(b.dims),
+                     " and x ", DimsText(in),
+                     " do not fit; they are out,in and out and ", "...,in");
   }
   Axes from = AxisNames(in.size() - 1);
   Axes to = from;
@@ -105,9 +106,10 @@ Made MultiHeadAttention(const Operand& wq, const Operand& wk, const Operand& wv,
                     heads > 0 && all % heads == 0 &&
                     (!mask || mask->dims == Dims{n, n});
   if (!fits) {
-    return Unfit("for x ", DimsText(x.dims), " and ", heads,
-                 " heads, wq, wk and wv are d,heads*size, wo is ",
-                 "heads*size,d and the mask n,n; wq is ", DimsText(wq.dims));
+    return UserError("for x ", DimsText(x.dims), " and ", heads,
+                     " heads, wq, wk and wv are d,heads*size, wo is ",
+                     "heads*size,d and the mask n,n; wq is ",
+                     DimsText(wq.dims));
   }
   const int64_t size = all / heads;
   auto project = [&](const Operand& by) {

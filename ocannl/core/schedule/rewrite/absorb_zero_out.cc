@@ -20,6 +20,7 @@
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/analysis/references.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
@@ -75,16 +76,16 @@ absl::Status AbsorbZeroOut(LoopProgram& program, absl::string_view buffer,
   std::vector<NestLoop> loops;
   for (const For* around : site.around) {
     if (OnlyLoopIn(*around) == nullptr) {
-      return IllegalError(Name(around->iterator), ", around ", Name(loop),
-                          ", holds more, be it a comment");
+      return UserError(Name(around->iterator), ", around ", Name(loop),
+                       ", holds more, be it a comment");
     }
     loops.push_back({around->iterator, around->extent});
   }
   loops.push_back({loop, site.loop().extent});
   std::optional<Access> cell = OnlyCellOf(program, site.loop().body, id);
   if (!cell || !CoversBuffer(program, *cell, loops)) {
-    return IllegalError(Name(loop), " and the loops around it must visit each ",
-                        "cell of `", buffer, "` once, one for each axis");
+    return UserError(Name(loop), " and the loops around it must visit each ",
+                     "cell of `", buffer, "` once, one for each axis");
   }
   const auto& [name, dtype, dims, role] = program.buffers[id];
   for (size_t axis = 0; axis < dims.size(); ++axis) {
@@ -96,12 +97,12 @@ absl::Status AbsorbZeroOut(LoopProgram& program, absl::string_view buffer,
   size_t at = site.nest;
   do {
     if (at-- == 0) {
-      return IllegalError("no zero_out of `", buffer, "` stands before it");
+      return UserError("no zero_out of `", buffer, "` stands before it");
     }
   } while (!Conflict(EffectsOf(program, stmts[at]), zeroes));
   if (!std::holds_alternative<ZeroOut>(stmts[at])) {
-    return IllegalError("`", buffer, "` is used between its zero_out and ",
-                        Name(loops[0].iterator), ", or is not zeroed");
+    return UserError("`", buffer, "` is used between its zero_out and ",
+                     Name(loops[0].iterator), ", or is not zeroed");
   }
   std::vector<Stmt>& body = site.loop().body.stmts;
   body.insert(body.begin(), Set{*cell, program.exprs.Add(Constant{dtype, 0})});

@@ -9,6 +9,7 @@
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
 #include "ocannl/core/ops/depth.h"
@@ -54,12 +55,12 @@ absl::Status ZeroLoops(LoopProgram& program, absl::string_view buffer) {
   OCANNL_ASSIGN_OR_RETURN(const BufferId id, FindBuffer(program, buffer));
   const ZeroSite site = FindZeroOut(program.body, id, 0);
   if (site.stmt == nullptr) {
-    return IllegalError("there is no zero_out ", buffer);
+    return UserError("there is no zero_out ", buffer);
   }
   const auto& [name, dtype, dims, role] = program.buffers[id];
   if (site.depth + static_cast<int>(dims.size()) > kMaxLoopDepth) {
-    return IllegalError("`", buffer, "` has ", dims.size(),
-                        " axes: loops over them would be too deep");
+    return UserError("`", buffer, "` has ", dims.size(),
+                     " axes: loops over them would be too deep");
   }
   Set set{{id, {}}, program.exprs.Add(Constant{dtype, 0})};
   std::vector<NestLoop> loops;

@@ -24,6 +24,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
@@ -78,10 +79,10 @@ absl::Status CheckIsOf(const LoopProgram& program, const Uses& uses,
   const std::string& name = program.buffers[buffer].name;
   if (uses.count() == 0 ||
       uses.count() != UsesOf(program, program.body, buffer).count()) {
-    return IllegalError("`", name, "` is used outside of ", Name(loop));
+    return UserError("`", name, "` is used outside of ", Name(loop));
   }
   if (uses.lookups == 0 && !uses.cells.empty()) return absl::OkStatus();
-  return IllegalError("cells of `", name, "` are looked up, or none is named");
+  return UserError("cells of `", name, "` are looked up, or none is named");
 }
 
 // Calls `rewrite` with each cell of the buffer that the block names.
@@ -176,12 +177,12 @@ absl::Status ContractArray(LoopProgram& program, absl::string_view name,
   OCANNL_ASSIGN_OR_RETURN(const BufferId id, FindBuffer(program, name));
   Buffer& buffer = program.buffers[id];
   if (!IsScratch(buffer.role) || IsOfNest(buffer.role)) {
-    return IllegalError("`", name, "` is no temp");
+    return UserError("`", name, "` is no temp");
   }
   if (IsIn(site, LoopKind::kVec) || IsIn(site, LoopKind::kGrid) ||
       IsIn(site, LoopKind::kThread)) {
-    return IllegalError("contract `", name, "` before ", Name(loop),
-                        " runs as lanes, blocks or threads");
+    return UserError("contract `", name, "` before ", Name(loop),
+                     " runs as lanes, blocks or threads");
   }
   const Uses uses = UsesOf(program, site.loop().body, id);
   OCANNL_RETURN_IF_ERROR(CheckIsOf(program, uses, id, loop));
@@ -198,9 +199,9 @@ absl::Status ContractArray(LoopProgram& program, absl::string_view name,
                [&](Access& cell) { Rebase(windows, cell); });
   if (IsPrivatizable(program, site.loop(), id)) return absl::OkStatus();
   before.RollBack();
-  return IllegalError("an iteration of ", Name(loop), " reads of `", name,
-                      "` what it has not written before, or not for each ",
-                      "iteration of a par loop in it");
+  return UserError("an iteration of ", Name(loop), " reads of `", name,
+                   "` what it has not written before, or not for each ",
+                   "iteration of a par loop in it");
 }
 
 absl::Status ExpandArray(LoopProgram& program, absl::string_view name,
@@ -209,21 +210,21 @@ absl::Status ExpandArray(LoopProgram& program, absl::string_view name,
   OCANNL_ASSIGN_OR_RETURN(const BufferId id, FindBuffer(program, name));
   Buffer& buffer = program.buffers[id];
   if (buffer.role != Role::kPrivate) {
-    return IllegalError("`", name, "` is not private");
+    return UserError("`", name, "` is not private");
   }
   if (IsIn(site, LoopKind::kGrid) || IsIn(site, LoopKind::kThread)) {
-    return IllegalError("expand `", name, "` before ", Name(loop),
-                        " runs as blocks or threads");
+    return UserError("expand `", name, "` before ", Name(loop),
+                     " runs as blocks or threads");
   }
   const Uses uses = UsesOf(program, site.loop().body, id);
   OCANNL_RETURN_IF_ERROR(CheckIsOf(program, uses, id, loop));
   if (uses.zeroings > 0) {
-    return IllegalError("a zero_out of `", name, "` would zero the places of ",
-                        "all iterations; do `zero_loops ", name, "` first");
+    return UserError("a zero_out of `", name, "` would zero the places of ",
+                     "all iterations; do `zero_loops ", name, "` first");
   }
   if (!IsPrivatizable(program, site.loop(), id)) {
-    return IllegalError("an iteration of ", Name(loop), " reads of `", name,
-                        "` what it has not written before");
+    return UserError("an iteration of ", Name(loop), " reads of `", name,
+                     "` what it has not written before");
   }
   const bool has_places = absl::c_any_of(uses.cells, [&](const Access& cell) {
     return absl::c_any_of(cell.indices, [&](const Affine& index) {
@@ -231,13 +232,13 @@ absl::Status ExpandArray(LoopProgram& program, absl::string_view name,
     });
   });
   if (has_places) {
-    return IllegalError("indices of `", name, "` depend on ", Name(loop),
-                        " already");
+    return UserError("indices of `", name, "` depend on ", Name(loop),
+                     " already");
   }
   const int64_t extent = site.loop().extent;
   if (extent > kMostExpanded / NumElements(buffer.dims)) {
-    return IllegalError("`", name, "` would have more than ", kMostExpanded,
-                        " cells");
+    return UserError("`", name, "` would have more than ", kMostExpanded,
+                     " cells");
   }
   buffer.dims.insert(buffer.dims.begin(), extent);
   RewriteCells(program, site.loop().body, id, [&](Access& cell) {

@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
@@ -59,9 +60,9 @@ absl::StatusOr<BufferId> BufferFor(LoopProgram& program, absl::string_view name,
   // Of a region that does neither, Collect tells.
   if (writes == is_written || (!writes && !reads)) return buffer;
   const auto& first = std::get<For>(region.block->stmts[region.first]);
-  return IllegalError("the loop over ", Name(first.iterator),
-                      writes ? " writes `" : " does not write `", name,
-                      "`: ", writes ? "privatize" : "pack", " is for that");
+  return UserError("the loop over ", Name(first.iterator),
+                   writes ? " writes `" : " does not write `", name,
+                   "`: ", writes ? "privatize" : "pack", " is for that");
 }
 
 // The region on a copy of `buffer` in fast memory.

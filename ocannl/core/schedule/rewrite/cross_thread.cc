@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
@@ -71,7 +72,7 @@ absl::Status CheckThreads(const LoopProgram& program, const Block& block) {
   for (const Stmt& stmt : block.stmts) {
     if (std::holds_alternative<DeclareLocal>(stmt) ||
         std::holds_alternative<SetLocal>(stmt)) {
-      return IllegalError("a local between `vec` loops would be of one thread");
+      return UserError("a local between `vec` loops would be of one thread");
     }
     const For* loop = std::get_if<For>(&stmt);
     if (loop == nullptr || !HasVec(*loop)) continue;
@@ -94,16 +95,16 @@ absl::Status CrossThread(LoopProgram& program, IteratorId loop) {
   if (absl::c_any_of(site.around, [](const For* outer) {
         return OnlyLoopIn(*outer) == nullptr;
       })) {
-    return IllegalError("there is more than ", Name(loop),
-                        " in a loop around it, so that its iterations are no ",
-                        "blocks");
+    return UserError("there is more than ", Name(loop),
+                     " in a loop around it, so that its iterations are no ",
+                     "blocks");
   }
   // The loops around it are blocks too.
   std::vector<For*> blocks = site.around;
   blocks.push_back(&site.loop());
   if (!HasVec(site.loop())) {
-    return IllegalError("there is no vec loop in ", Name(loop),
-                        " whose iterations could be threads");
+    return UserError("there is no vec loop in ", Name(loop),
+                     " whose iterations could be threads");
   }
   for (const For* block : blocks) {
     OCANNL_RETURN_IF_ERROR(

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/walk.h"
 
 namespace ocannl::rewrite {
@@ -121,8 +122,8 @@ absl::StatusOr<LoopSite> FindLoop(LoopProgram& program, IteratorId iterator) {
   std::vector<std::string> names;
   WalkLoops(program.body,
             [&](const For& loop) { names.push_back(Name(loop.iterator)); });
-  return IllegalError("no loop goes over ", Name(iterator), "; there are ",
-                      names.empty() ? "none" : absl::StrJoin(names, ", "));
+  return UserError("no loop goes over ", Name(iterator), "; there are ",
+                   names.empty() ? "none" : absl::StrJoin(names, ", "));
 }
 
 std::vector<Stmt> LoopRegion::Take() const {
@@ -149,20 +150,19 @@ absl::StatusOr<LoopRegion> FindRegion(LoopProgram& program, IteratorId first,
   if (a.block == b.block && a.at <= b.at) {
     return LoopRegion{a.block, a.at, b.at, a.in_body()};
   }
-  return IllegalError("the loop over ", Name(last), " does not come after ",
-                      Name(first), " in the same block");
+  return UserError("the loop over ", Name(last), " does not come after ",
+                   Name(first), " in the same block");
 }
 
 absl::StatusOr<BufferId> FindBuffer(LoopProgram& program,
                                     absl::string_view name) {
   const BufferId id = program.FindBuffer(name);
   if (id.valid()) return id;
-  return IllegalError(
-      "there is no buffer `", name, "`; there are ",
-      absl::StrJoin(program.buffers, ", ",
-                    [](std::string* text, const Buffer& buffer) {
-                      absl::StrAppend(text, buffer.name);
-                    }));
+  return UserError("there is no buffer `", name, "`; there are ",
+                   absl::StrJoin(program.buffers, ", ",
+                                 [](std::string* text, const Buffer& buffer) {
+                                   absl::StrAppend(text, buffer.name);
+                                 }));
 }
 
 void Substitute(LoopProgram& program, Block& block,

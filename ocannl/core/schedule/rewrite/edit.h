@@ -89,11 +89,6 @@ size_t FirstCommentOf(absl::Span<const Stmt> stmts, size_t at);
 // How many loops are inside of one another in the block, at most.
 int LoopDepthOf(const Block& block);
 
-template <class... Parts>
-absl::Status IllegalError(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
-
 }  // namespace ocannl::rewrite
 
 #endif  // OCANNL_CORE_SCHEDULE_REWRITE_EDIT_H_

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
@@ -59,8 +60,8 @@ class Pair {
  private:
   template <class... Parts>
   absl::Status Error(const Parts&... parts) const {
-    return IllegalError(Name(outer_), " and ", Name(inner_),
-                        " cannot be one loop: ", parts...);
+    return UserError(Name(outer_), " and ", Name(inner_),
+                     " cannot be one loop: ", parts...);
   }
 
   bool CountsAsOne(const Affine& index) const {
@@ -104,8 +105,8 @@ absl::Status MergeAxes(LoopProgram& program, const Seams& seams) {
     if (looked_up != nullptr && *looked_up > axis + 1) {
       --*looked_up;
     } else if (looked_up != nullptr && *looked_up >= axis) {
-      status.Update(IllegalError("two axes of `", name, "` cannot be one: ",
-                                 "its cells are looked up"));
+      status.Update(UserError("two axes of `", name,
+                              "` cannot be one: ", "its cells are looked up"));
     }
     auto at = access.indices.begin() + axis;
     *at = dims[axis + 1] * *at + *std::next(at);
@@ -164,8 +165,8 @@ absl::Status Cut(LoopProgram& program, IteratorId loop, int64_t at) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   For& first = site.loop();
   if (at < 1 || at >= first.extent) {
-    return IllegalError(Name(loop), " has ", first.extent,
-                        " iterations: a cut at ", at, " leaves one part empty");
+    return UserError(Name(loop), " has ", first.extent,
+                     " iterations: a cut at ", at, " leaves one part empty");
   }
   For second{first.kind, program.FreshIterator(), first.extent - at, {}};
   second.body = Copy(program, first.body, OwnsPrivates(program, first));
@@ -182,12 +183,12 @@ absl::Status Unroll(LoopProgram& program, IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   For& unrolled = site.loop();
   if (unrolled.kind != LoopKind::kFor) {
-    return IllegalError(Name(loop), " is no `for` loop");
+    return UserError(Name(loop), " is no `for` loop");
   }
   if (unrolled.extent > kMostUnrolled) {
-    return IllegalError(Name(loop), " has ", unrolled.extent,
-                        " iterations, and at most ", kMostUnrolled,
-                        " are unrolled; split it");
+    return UserError(Name(loop), " has ", unrolled.extent,
+                     " iterations, and at most ", kMostUnrolled,
+                     " are unrolled; split it");
   }
   const int64_t extent = unrolled.extent;
   const bool owns_privates = extent > 1 && OwnsPrivates(program, unrolled);
@@ -227,7 +228,7 @@ absl::Status Distribute(LoopProgram& program, IteratorId loop,
     if (!std::holds_alternative<Comment>(stmts[k])) starts.push_back(k + 1);
   }
   if (starts.size() < 2) {
-    return IllegalError("all that ", Name(loop), " does is one statement");
+    return UserError("all that ", Name(loop), " does is one statement");
   }
   for (size_t k = 1; k < starts.size() && legality == Legality::kProve; ++k) {
     auto dependence = WhyNotDistribute(program, site.loop(), starts[k]);
@@ -237,7 +238,7 @@ absl::Status Distribute(LoopProgram& program, IteratorId loop,
     if (dependence->buffer.valid()) {
       return CheckNone(dependence, program, what);
     }
-    return IllegalError(what, ": one uses a local of another");
+    return UserError(what, ": one uses a local of another");
   }
   std::vector<Stmt> loops;
   starts.push_back(stmts.size());
@@ -293,10 +294,10 @@ absl::Status CollapsePairs(LoopProgram& program,
     OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, outer));
     const For* in = OnlyLoopIn(site.loop());
     if (in == nullptr || in->iterator != inner) {
-      return IllegalError(Name(inner), " is not all that is in ", Name(outer));
+      return UserError(Name(inner), " is not all that is in ", Name(outer));
     }
     if (in->kind != site.loop().kind) {
-      return IllegalError(Name(outer), " and ", Name(inner), " differ in kind");
+      return UserError(Name(outer), " and ", Name(inner), " differ in kind");
     }
     loops.push_back(&site.loop());
   }

@@ -14,6 +14,7 @@
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/depth.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
@@ -71,12 +72,12 @@ absl::StatusOr<IteratorId> StripMine(LoopProgram& program, IteratorId loop,
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   For& strips = site.loop();
   if (size < 1 || size > strips.extent) {
-    return IllegalError(Name(loop), " has ", strips.extent,
-                        " iterations: no strips of ", size, " fit");
+    return UserError(Name(loop), " has ", strips.extent,
+                     " iterations: no strips of ", size, " fit");
   }
   if (site.depth() + LoopDepthOf(strips.body) + 2 > kMaxLoopDepth) {
-    return IllegalError(Name(loop), " is in a nest of ", kMaxLoopDepth,
-                        " loops, which is the most; split another one");
+    return UserError(Name(loop), " is in a nest of ", kMaxLoopDepth,
+                     " loops, which is the most; split another one");
   }
   const int64_t count = strips.extent / size;
   const int64_t rest = strips.extent % size;
@@ -151,17 +152,17 @@ absl::Status Reorder(LoopProgram& program, absl::Span<const IteratorId> order,
     return ChangeNest(program, site.nest, legality,
                       [&] { return Permute(program, chain, order, legality); });
   }
-  return IllegalError("of ", NamesOf(order),
-                      " each must be all that is in the ", "loop around it");
+  return UserError("of ", NamesOf(order), " each must be all that is in the ",
+                   "loop around it");
 }
 
 absl::Status Vectorize(LoopProgram& program, IteratorId loop,
                        Legality legality) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   if (site.loop().extent > kMostLanes) {
-    return IllegalError(Name(loop), " has ", site.loop().extent,
-                        " iterations; split it to have at most ", kMostLanes,
-                        " lanes");
+    return UserError(Name(loop), " has ", site.loop().extent,
+                     " iterations; split it to have at most ", kMostLanes,
+                     " lanes");
   }
   if (legality == Legality::kProve) {
     OCANNL_RETURN_IF_ERROR(CheckKind(program, site.loop(), LoopKind::kVec));
@@ -174,7 +175,7 @@ absl::Status UnrollJam(LoopProgram& program, IteratorId loop, int64_t factor,
                        Legality legality) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   if (site.loop().kind != LoopKind::kFor) {
-    return IllegalError(Name(loop), " is no `for` loop");
+    return UserError(Name(loop), " is no `for` loop");
   }
   return ChangeNest(program, site.nest, legality, [&] {
     return SplitAndJam(program, loop, factor, legality);
@@ -191,8 +192,8 @@ absl::Status Parallel(LoopProgram& program, IteratorId loop,
   if (is_around || absl::c_any_of(site.around, [](const For* outer) {
         return outer->kind == LoopKind::kPar;
       })) {
-    return IllegalError(Name(loop), " is ", is_around ? "around" : "inside of",
-                        " a loop that is parallel already");
+    return UserError(Name(loop), " is ", is_around ? "around" : "inside of",
+                     " a loop that is parallel already");
   }
   if (legality == Legality::kProve) {
     OCANNL_RETURN_IF_ERROR(CheckKind(program, site.loop(), LoopKind::kPar));
@@ -208,17 +209,17 @@ absl::Status Fuse(LoopProgram& program, IteratorId first, IteratorId second,
   const std::string what =
       absl::StrCat(Name(first), " and ", Name(second), " cannot be fused");
   if (a.block != b.block || b.at <= a.at) {
-    return IllegalError(what, ": the second must stand behind the first, in ",
-                        "the same block");
+    return UserError(what, ": the second must stand behind the first, in ",
+                     "the same block");
   }
   if (a.loop().kind != b.loop().kind || a.loop().extent != b.loop().extent) {
-    return IllegalError(what, ": they differ in kind or in how often they run");
+    return UserError(what, ": they differ in kind or in how often they run");
   }
   std::vector<Stmt>& stmts = a.block->stmts;
   if (legality == Legality::kProve) {
     if (FirstConflict(program, stmts, a.at + 1, b.at, stmts[b.at]) < b.at) {
-      return IllegalError(what, ": what stands between them has to run before ",
-                          "the second");
+      return UserError(what, ": what stands between them has to run before ",
+                       "the second");
     }
     OCANNL_RETURN_IF_ERROR(
         CheckNone(WhyNotFuse(program, a.loop(), b.loop()), program, what));

@@ -23,6 +23,7 @@
 #include "absl/algorithm/container.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
@@ -122,13 +123,13 @@ absl::Status CheckCopy(const LoopProgram& program, const CopyNest& copy,
       [&](const Affine& index) { return index.FactorOf(Iterator(loop)) != 0; });
   if (moves || absl::c_linear_search(EffectsOf(program, steps).writes,
                                      copy.source.buffer)) {
-    return IllegalError(Name(loop), " writes what it copies, or copies each ",
-                        "time to other cells");
+    return UserError(Name(loop), " writes what it copies, or copies each ",
+                     "time to other cells");
   }
   for (const Stmt& stmt : work.stmts) {
     if (absl::c_linear_search(EffectsOf(program, stmt).writes,
                               copy.set.target.buffer)) {
-      return IllegalError(Name(loop), " changes what it has copied");
+      return UserError(Name(loop), " changes what it has copied");
     }
   }
   return absl::OkStatus();
@@ -140,7 +141,7 @@ absl::Status Prefetch(LoopProgram& program, IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   const For steps = site.loop();
   if (steps.kind != LoopKind::kFor || steps.extent < 2) {
-    return IllegalError(Name(loop), " is no `for` loop of several iterations");
+    return UserError(Name(loop), " is no `for` loop of several iterations");
   }
   std::vector<CopyNest> copies;
   for (const Stmt& stmt : steps.body.stmts) {
@@ -153,8 +154,8 @@ absl::Status Prefetch(LoopProgram& program, IteratorId loop) {
       steps.body.stmts.begin() + static_cast<int64_t>(copies.size()),
       steps.body.stmts.end());
   if (copies.empty() || work.stmts.empty()) {
-    return IllegalError(Name(loop), " does not begin with copies of unrolled ",
-                        "cells into shared memory, for what follows");
+    return UserError(Name(loop), " does not begin with copies of unrolled ",
+                     "cells into shared memory, for what follows");
   }
   for (const CopyNest& copy : copies) {
     OCANNL_RETURN_IF_ERROR(

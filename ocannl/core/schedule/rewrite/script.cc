@@ -18,6 +18,7 @@
 #include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
 #include "ocannl/core/schedule/gpu/verify_kernels.h"
@@ -58,20 +59,19 @@ absl::StatusOr<const Row*> FindRow(const std::string& name) {
   }
   const size_t bracket = name.find('(');
   if (bracket != std::string::npos) {
-    return IllegalError("`", name, "` is no rewrite; write blanks in the ",
-                        "place of brackets: ", name.substr(0, bracket),
-                        " i0 ...");
+    return UserError("`", name, "` is no rewrite; write blanks in the ",
+                     "place of brackets: ", name.substr(0, bracket), " i0 ...");
   }
   for (const Synonym& synonym : kSynonyms) {
     for (absl::string_view other : absl::StrSplit(synonym.names, ' ')) {
       if (name != other) continue;
-      return IllegalError("`", name, "` is no rewrite; write ", synonym.line);
+      return UserError("`", name, "` is no rewrite; write ", synonym.line);
     }
   }
   const std::vector<std::string> near = NearNames(name, names);
-  return IllegalError("`", name, "` is no rewrite; ",
-                      near.empty() ? "there are " + absl::StrJoin(names, ", ")
-                                   : "did you mean " + near[0] + "?");
+  return UserError("`", name, "` is no rewrite; ",
+                   near.empty() ? "there are " + absl::StrJoin(names, ", ")
+                                : "did you mean " + near[0] + "?");
 }
 
 absl::StatusOr<LoopKind> BoundKind(const std::string& word) {
@@ -79,8 +79,8 @@ absl::StatusOr<LoopKind> BoundKind(const std::string& word) {
                         LoopKind::kFor}) {
     if (word == WordOf(kind)) return kind;
   }
-  return IllegalError("`", word, "` is nothing to bind a loop to; give grid, ",
-                      "thread, unroll or for");
+  return UserError("`", word, "` is nothing to bind a loop to; give grid, ",
+                   "thread, unroll or for");
 }
 
 using LoopNames = absl::flat_hash_map<std::string, IteratorId>;
@@ -91,9 +91,8 @@ absl::StatusOr<IteratorId> LoopNamed(const LoopNames& names,
   if (named != names.end()) return named->second;
   if (std::optional<IteratorId> iterator = IteratorNamed(name))
     return *iterator;
-  return IllegalError("`", name,
-                      "` is no loop: give i0, i1, ... or a name that ",
-                      "stands before a `=` above");
+  return UserError("`", name, "` is no loop: give i0, i1, ... or a name that ",
+                   "stands before a `=` above");
 }
 
 absl::StatusOr<Arguments> ArgumentsOf(const LoopNames& names, const Row& row,
@@ -103,7 +102,7 @@ absl::StatusOr<Arguments> ArgumentsOf(const LoopNames& names, const Row& row,
   const size_t least = row.arguments.size() - (open ? 1 : 0);
   const size_t most = open ? least + 1 : least;
   if (words.size() < least || (words.size() > most && !many)) {
-    return IllegalError("write ", row.usage);
+    return UserError("write ", row.usage);
   }
   Arguments arguments;
   for (size_t k = 0; k < words.size(); ++k) {
@@ -114,7 +113,7 @@ absl::StatusOr<Arguments> ArgumentsOf(const LoopNames& names, const Row& row,
       OCANNL_ASSIGN_OR_RETURN(arguments.kind, BoundKind(words[k]));
     } else if (kind == '#') {
       if (!absl::SimpleAtoi(words[k], &arguments.number)) {
-        return IllegalError("`", words[k], "` is no number; write ", row.usage);
+        return UserError("`", words[k], "` is no number; write ", row.usage);
       }
     } else {
       OCANNL_ASSIGN_OR_RETURN(const IteratorId loop,
@@ -163,8 +162,8 @@ absl::StatusOr<LoopProgram> RunLines(LoopProgram program,
                          IsBinding(lines[k + 1].text);
     if (status.ok() && stepwise && !goes_on) status = runner.Verify();
     if (status.ok()) continue;
-    return IllegalError("line ", line.number, ", `", line.text,
-                        "`: ", status.message());
+    return UserError("line ", line.number, ", `", line.text,
+                     "`: ", status.message());
   }
   runner.Join();
   if (!stepwise) OCANNL_RETURN_IF_ERROR(runner.Verify());
@@ -200,7 +199,7 @@ absl::Status ScriptRunner::Run(absl::string_view line, bool apart) {
     line.remove_prefix(equals + 1);
   }
   std::vector<std::string> words = Words(line);
-  if (words.empty()) return IllegalError("a rewrite belongs here");
+  if (words.empty()) return UserError("a rewrite belongs here");
   OCANNL_ASSIGN_OR_RETURN(const Row* row, FindRow(words[0]));
   words.erase(words.begin());
   OCANNL_ASSIGN_OR_RETURN(const Arguments arguments,
@@ -225,11 +224,10 @@ absl::Status ScriptRunner::Apply(const Row& row, const Arguments& arguments,
   const size_t most = std::min<size_t>(made.size(), row.new_loops);
   if (names.size() > most) {
     before.RollBack();
-    return IllegalError(
-        "it makes ", most, " loops to name, not ", names.size(),
-        row.name == "split"
-            ? "; name the inner one, and the tail if there is one"
-            : "");
+    return UserError("it makes ", most, " loops to name, not ", names.size(),
+                     row.name == "split"
+                         ? "; name the inner one, and the tail if there is one"
+                         : "");
   }
   for (size_t k = 0; k < names.size(); ++k) named_[names[k]] = made[k];
   return absl::OkStatus();
@@ -239,8 +237,8 @@ absl::Status ScriptRunner::Verify() {
   absl::Status status = VerifyPromises(program_);
   if (status.ok()) status = gpu::VerifyKernels(program_);
   if (status.ok()) return status;
-  return IllegalError("the result would break a rule of programs: ",
-                      status.message());
+  return UserError("the result would break a rule of programs: ",
+                   status.message());
 }
 
 absl::StatusOr<LoopProgram> RunScript(LoopProgram program,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
 
@@ -20,16 +21,16 @@ namespace ocannl::rewrite {
 absl::Status Sink(LoopProgram& program, IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   if (!site.in_body()) {
-    return IllegalError(Name(loop), " is in a loop: statements of the ",
-                        "program's body sink");
+    return UserError(Name(loop), " is in a loop: statements of the ",
+                     "program's body sink");
   }
   std::vector<Stmt>& stmts = program.body.stmts;
   const size_t conflict =
       FirstConflict(program, stmts, site.at + 1, stmts.size(), stmts[site.at]);
   const size_t to = std::max(site.at + 1, FirstCommentOf(stmts, conflict));
   if (to == site.at + 1) {
-    return IllegalError("there is nothing behind ", Name(loop),
-                        ", or it needs it");
+    return UserError("there is nothing behind ", Name(loop),
+                     ", or it needs it");
   }
   const auto begin = stmts.begin();
   std::rotate(begin + static_cast<int64_t>(FirstCommentOf(stmts, site.at)),

@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
@@ -72,9 +73,9 @@ absl::Status SplitReduce(LoopProgram& program, IteratorId loop) {
   const std::optional<Op> accum =
       set == nullptr ? std::nullopt : AccumulationOf(program, *set);
   if (!accum || !IsFloat(program.buffers[set->target.buffer].dtype)) {
-    return IllegalError("the loop over ", Name(loop),
-                        " is no sum, product or extreme of floats: `for` loops "
-                        "around y := y + x");
+    return UserError("the loop over ", Name(loop),
+                     " is no sum, product or extreme of floats: `for` loops "
+                     "around y := y + x");
   }
   std::vector<Strides> loads;
   WalkReads(program, set->value, [&](const Access& read) {
@@ -84,9 +85,9 @@ absl::Status SplitReduce(LoopProgram& program, IteratorId loop) {
   const std::optional<LaneSplit> lanes =
       FindLanes(extents, StridesIn(program, set->target, iterators), loads);
   if (!lanes) {
-    return IllegalError("the loop over ", Name(loop), " reduces no run of ",
-                        kMinSplitExtent, " cells side by side or more, or is ",
-                        "better accumulated in order");
+    return UserError("the loop over ", Name(loop), " reduces no run of ",
+                     kMinSplitExtent, " cells side by side or more, or is ",
+                     "better accumulated in order");
   }
   const Reduction reduction{.iterators = std::move(iterators),
                             .extents = std::move(extents),

@@ -21,6 +21,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/gpu/phases.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
@@ -160,12 +161,12 @@ absl::Status Stage(LoopProgram& program, absl::string_view buffer,
   bool has_phases = false;
   gpu::WalkPhases(site.loop().body, [&](const For&) { has_phases = true; });
   if (threads == 0 || !has_phases || site.loop().kind == LoopKind::kThread) {
-    return IllegalError(Name(loop), " is not around the threads of a block");
+    return UserError(Name(loop), " is not around the threads of a block");
   }
   OCANNL_ASSIGN_OR_RETURN(const BufferId id, FindBuffer(program, buffer));
   if (absl::c_linear_search(EffectsOf(program, site.loop()).writes, id)) {
-    return IllegalError("the loop over ", Name(loop), " writes `", buffer,
-                        "`, so a copy would not hold what it reads");
+    return UserError("the loop over ", Name(loop), " writes `", buffer,
+                     "`, so a copy would not hold what it reads");
   }
   For body{LoopKind::kFor, program.next_iterator, 1, site.loop().body};
   Stager stager(&program, id, std::move(body));

@@ -9,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/must_write.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
@@ -64,7 +65,7 @@ absl::Status Stager::Collect() {
   WalkStmts(loop_.body, [&](const Stmt& stmt) {
     if (const ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) {
       if (zero->buffer == buffer_) {
-        status.Update(IllegalError("the loop zeroes all of `", name(), "`"));
+        status.Update(UserError("the loop zeroes all of `", name(), "`"));
       }
     }
     writes_ = writes_ || WrittenBy(program_, stmt) == buffer_;
@@ -73,18 +74,18 @@ absl::Status Stager::Collect() {
     WalkLeaves(program_, stmt, [&](const LeafValue& leaf) {
       const auto* lookup = std::get_if<Lookup>(&leaf);
       if (lookup == nullptr || !IsStaged(lookup->cell)) return;
-      status.Update(IllegalError("the loop looks up which cell of `", name(),
-                                 "` it touches"));
+      status.Update(UserError("the loop looks up which cell of `", name(),
+                              "` it touches"));
     });
   });
   OCANNL_RETURN_IF_ERROR(status);
   if (!cells_) {
-    return IllegalError("the loop does not touch `", name(), "`");
+    return UserError("the loop does not touch `", name(), "`");
   }
   // What is only read may stand in the copy several times.
   if (!writes_ || IsOneToOne()) return absl::OkStatus();
-  return IllegalError("two iterations may touch one cell of `", name(),
-                      "`, for which the copy would have two");
+  return UserError("two iterations may touch one cell of `", name(),
+                   "`, for which the copy would have two");
 }
 
 Cells Stager::CellsOf(const Access& access) const {
@@ -127,7 +128,7 @@ absl::Status Stager::Add(const Access& access) {
   Cells cells = CellsOf(access);
   if (!cells_) cells_ = cells;
   auto error = [&] {
-    return IllegalError(
+    return UserError(
         "the loop touches `", PrintAccess(program_, accesses_[0].first),
         "` and `", PrintAccess(program_, access), "`, which move differently");
   };

@@ -26,6 +26,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
@@ -57,7 +58,7 @@ class RowTransposer {
       const bool is_transposed = IsForLanes(stmt);
       if (!is_transposed && !std::holds_alternative<For>(stmt)) {
         const Set* set = std::get_if<Set>(&stmt);
-        return IllegalError(
+        return UserError(
             set == nullptr
                 ? "a statement"
                 : absl::StrCat("`", PrintAccess(program_, set->target), "`"),
@@ -93,16 +94,16 @@ class RowTransposer {
       if (stages.size() == 1 && !stages_[first].is_transposed) continue;
       if (stages.size() != 2 || *stages.rbegin() != first + 1 ||
           stages_[first].is_transposed) {
-        return IllegalError("`", program_.buffers[buffer].name,
-                            "` is not filled by loops right before what halves",
-                            " its first ", lanes_, " cells, and used there");
+        return UserError("`", program_.buffers[buffer].name,
+                         "` is not filled by loops right before what halves",
+                         " its first ", lanes_, " cells, and used there");
       }
       stages_[first + 1].lanes.push_back(buffer);
       are_lanes = true;
     }
     return are_lanes ? absl::OkStatus()
-                     : IllegalError("nothing in ", Name(rows_.iterator),
-                                    " halves ", lanes_, " cells or fewer");
+                     : UserError("nothing in ", Name(rows_.iterator),
+                                 " halves ", lanes_, " cells or fewer");
   }
 
   std::vector<Stmt> Write() {
@@ -267,15 +268,15 @@ absl::Status TransposeRows(LoopProgram& program, IteratorId loop, int64_t lanes,
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
   const For rows = site.loop();
   if (site.in_body()) {
-    return IllegalError(Name(loop), " is in no loop, where private buffers of ",
-                        "several loops could be; split it first");
+    return UserError(Name(loop), " is in no loop, where private buffers of ",
+                     "several loops could be; split it first");
   }
   if (rows.kind != LoopKind::kFor ||
       std::clamp<int64_t>(rows.extent, 2, kMostLanes) != rows.extent ||
       std::clamp<int64_t>(lanes, 2, kMostLanes) != lanes) {
-    return IllegalError("rows become lanes in a `for` loop, of 2 to ",
-                        kMostLanes, " rows, of which 2 to ", kMostLanes,
-                        " lanes each are halved");
+    return UserError("rows become lanes in a `for` loop, of 2 to ", kMostLanes,
+                     " rows, of which 2 to ", kMostLanes,
+                     " lanes each are halved");
   }
   if (legality == Legality::kProve) {
     OCANNL_RETURN_IF_ERROR(
