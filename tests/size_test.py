@@ -43,7 +43,7 @@ BIG_CLASS = 250
 ROOMS = {
     "ocannl": 1_550,
     "ocannl/cli": 2_150,
-    "ocannl/core": 600,
+    "ocannl/core": 650,
     "ocannl/core/analysis": 1_300,
     "ocannl/core/assign": 2_600,
     "ocannl/core/base": 4_350,
@@ -54,17 +54,19 @@ ROOMS = {
     "ocannl/core/notation": 3_450,
     "ocannl/core/ops": 3_350,
     "ocannl/core/opt": 1_350,
-    "ocannl/core/runtime": 4_050,
-    "ocannl/core/schedule": 10_750,
+    "ocannl/core/runtime": 4_100,
+    "ocannl/core/schedule": 10_650,
     "ocannl/core/shape": 4_100,
-    "ocannl/core/tensor": 5_300,
+    "ocannl/core/tensor": 5_550,
     "ocannl/core/tiering": 1_250,
     "ocannl/cuda": 2_650,
     "ocannl/emulation": 1_200,
-    "ocannl/fuzz": 7_450,
+    "ocannl/flags": 850,
+    "ocannl/fuzz": 7_500,
     "ocannl/interp": 1_700,
-    "ocannl/jit": 10_300,
-    "ocannl/train": 15_100,
+    "ocannl/jit": 10_450,
+    "ocannl/tiers": 500,
+    "ocannl/train": 17_400,
 }
 
 # They test the engine, as users can too.
@@ -72,7 +74,10 @@ TEST_ROOMS = ("ocannl/emulation", "ocannl/fuzz")
 
 # Why a source has more than 400 lines, by its path, or a class more than 300, by
 # `path:Class`: it would be split only to fit.
-REASONS = {}
+REASONS = {
+    "ocannl/core/runtime/context.cc": "one class: who may write which array",
+    "tests/front_door/traps_test.cc": "one list: slips of a first program",
+}
 MAY_HAVE_REASONS = ("lines of a source", "lines of a class")
 
 
@@ -367,7 +372,7 @@ def selftest_of_tables():
          {"ocannl/b": 200}, {}, []),
         ({"ocannl/a.h": part, "ocannl/core/a.h": part,
           "ocannl/core/b/c/a.def": part},
-         {"ocannl": 100, "ocannl/core": 100, "ocannl/core/b": 100}, {}, []),
+         {"ocannl": 100, "ocannl/core": 650, "ocannl/core/b": 100}, {}, []),
         (long_source, {}, {}, [excess]),
         (long_source, {}, {"tests/a.cc": "a table"}, []),
         (long_source, {}, {"tests/b.cc": "a table"}, [excess, "tests/b.cc: it"]),

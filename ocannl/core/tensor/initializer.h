@@ -103,8 +103,8 @@ std::vector<TensorId> WordsOf(const Graph& graph,
 // of other parameters are made when they are asked for (InferShapes). Equal
 // names are equal initialisers. It keeps no tensor that it makes.
 //
-//   return NamedInit{"half", [](Tensor p) { return Mul(Uniform(*p.graph), 2);
-//   }};
+//   const NamedInit twice = {
+//       "twice", [](Tensor p) { return Mul(Uniform(*p.graph), 2); }};
 struct NamedInit {
   std::string name;
   Initializer make;
