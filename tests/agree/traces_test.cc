@@ -75,6 +75,7 @@ class Side {
         buffers_.emplace(buffer.name, buffer);
         CHECK_OK(host_.context.Write(
             buffer.name, FillBuffer(buffer, FillKind::kUnit, seed)));
+        CHECK_OK(host_.context.Read(buffer.name));  // a routine may replace it
       }
       absl::StatusOr<Routine> routine = host_.context.CompileAndLink(program);
       CHECK_OK(routine);

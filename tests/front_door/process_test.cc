@@ -225,7 +225,7 @@ TEST(ProcessTest, SignalsLeaveWholeCheckpoints) {
   const std::string folder = TempPath("checkpoints");
   for (const std::string signal : {"HUP", "INT", "XCPU"}) {
     const Ended ended = Shell(absl::StrCat(
-        "timeout --preserve-status -s ", signal,
+        "timeout --foreground --preserve-status -s ", signal,
         " 1 experiments/moons --epochs=1000000 --checkpoint_every=1 ",
         "--checkpoints=", folder));
     EXPECT_GT(ended.code, 128) << ended.text;
