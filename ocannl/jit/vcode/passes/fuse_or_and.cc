@@ -2,13 +2,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "ocannl/jit/vcode/liveness.h"
 #include "ocannl/jit/vcode/passes/passes.h"
 
 namespace ocannl::jit {
 
 void FuseOrAnds(Nest& nest, Isa isa) {
-  if (!Info(isa).ternary) return;
+  auto is_or = [](const Inst& inst) {
+    return inst.opcode == Opcode::kApply && inst.op == Op::kOr;
+  };
+  if (!Info(isa).ternary || absl::c_none_of(nest.insts, is_or)) return;
   const std::vector<int> uses = CountUses(nest);
   std::vector<Inst*> ands(nest.registers.size(), nullptr);
   auto is_mutable = [&](const Value& value) {
