@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/index/byte_size.h"
 
 namespace ocannl::train {
@@ -69,7 +70,7 @@ absl::StatusOr<Course> ParseCourse(absl::string_view text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("flags") ||
       !json["flags"].is_array()) {
-    return absl::InvalidArgumentError(
+    return UserError(
         "the flags that it was saved with are no JSON; save it again");
   }
   Course course{

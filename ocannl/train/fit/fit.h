@@ -155,7 +155,8 @@ struct FitCode {
   absl::StatusOr<Context> Start(const Context& context) const;
   // Runs `test`, a routine of the code, for all batches. Errors: those of runs.
   absl::StatusOr<Measures> Measure(Routine& test) const;
-  // Writes the order of an epoch, from 0, where the training shuffles.
+  // Writes the order of an epoch, from 0, where the training shuffles: `step`
+  // needs it.
   absl::Status StartEpoch(const Context& context, int64_t epoch) const;
 };
 

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/leaf.h"
@@ -26,19 +27,18 @@ absl::Status CheckArrays(const std::vector<FitArray>& arrays,
     const Dims& dims = array.values.dims();
     if (array.batch_axes < 1 || array.batch_axes > 2 ||
         dims.size() < static_cast<size_t>(array.batch_axes)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "`", array.name, "` has ", dims.size(), " axes, of which ",
-          array.batch_axes, " are batch axes; give 1 or 2 of those it has"));
+      return UserError("`", array.name, "` has ", dims.size(),
+                       " axes, of which ", array.batch_axes,
+                       " are batch axes; give 1 or 2 of those it has");
     }
     if (dims[0] == CountOf(arrays)) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "`", array.name, "` has ", dims[0], " examples and `", arrays[0].name,
-        "` ", CountOf(arrays), "; give as many of each"));
+    return UserError("`", array.name, "` has ", dims[0], " examples and `",
+                     arrays[0].name, "` ", CountOf(arrays),
+                     "; give as many of each");
   }
   if (CountOf(arrays) >= size) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("the ", CountOf(arrays), " examples to ", use,
-                   " fill no batch of ", size, "; make the batch smaller"));
+  return UserError("the ", CountOf(arrays), " examples to ", use,
+                   " fill no batch of ", size, "; make the batch smaller");
 }
 
 absl::Status CheckOptions(const FitData& data, const FitOptions& options) {
@@ -56,12 +56,12 @@ absl::Status CheckOptions(const FitData& data, const FitOptions& options) {
                        static_cast<double>(options.epochs_now)));
   const Communicator* ranks = options.communicator;
   if (ranks != nullptr && options.shards < ranks->ranks()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        options.prefix, "shards is ", options.shards, ", less than the ",
-        ranks->ranks(), " ranks; give one for each at least"));
+    return UserError(options.prefix, "shards is ", options.shards,
+                     ", less than the ", ranks->ranks(),
+                     " ranks; give one for each at least");
   }
   if (!data.train.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
+  return UserError(
       "there are no arrays to train on; give some as FitData::train");
 }
 
@@ -85,8 +85,8 @@ std::vector<Tensor> BatchAt(Graph& graph, const std::vector<FitArray>& arrays,
   const int32_t number = graph.AddStatic(index, count);
   if (shuffles) {
     const Tensor order =
-        Data(graph, std::string(kFitOrder), NdArray(DType::kI32, {count, size}),
-             {.rows = {Dims{count, size}, Dims{}, Dims{}}});
+        Input(graph, std::string(kFitOrder),
+              absl::StrCat(count, ",", size, "|"), DType::kI32);
     return GatherBatch(arrays, Slice(order, number));
   }
   std::vector<Tensor> batch;

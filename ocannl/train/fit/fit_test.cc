@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
+#include "ocannl/core/compile.h"
 #include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/blocks/loss.h"
 #include "ocannl/train/checkpoint/series.h"
@@ -170,6 +171,24 @@ TEST(FitTest, ASignalSaves) {
   options.load = options.save;
   options.after_epoch = nullptr;
   EXPECT_EQ(Left(TrainNet(options)), expected);
+}
+
+TEST(FitTest, ItsStepNeedsTheOrderOfAnEpoch) {
+  const auto code = MakeFitCode(Net, Points(), Options());
+  ASSERT_THAT(code, IsOk());
+  TestDevice host;
+  const auto started = (*code)->Start(host.context);
+  ASSERT_THAT(started, IsOk());
+  auto step = ToRoutine(*started, (*code)->step, {});
+  ASSERT_THAT(step, IsOk());
+  for (const char* index : {"batch_n", "step"}) {
+    ASSERT_THAT(step->Set(index, 0), IsOk());
+  }
+  EXPECT_THAT(step->Run(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("`train_order`, which was never written")));
+  ASSERT_THAT((*code)->StartEpoch(step->context(), 0), IsOk());
+  EXPECT_THAT(step->Run(), IsOk());
 }
 
 TEST(FitTest, AnErrorBeforeTheTrainingStopsIt) {

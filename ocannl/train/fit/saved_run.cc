@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/fit/fit_parts.h"
 
@@ -35,14 +36,13 @@ absl::StatusOr<std::optional<CheckpointInterval>> IntervalOf(
   if (every.empty()) return std::nullopt;
   const std::string name = absl::StrCat(options.prefix, "checkpoint_every");
   if (options.checkpoints.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, "=", every, " needs ", options.prefix, "checkpoints=DIR"));
+    return UserError(name, "=", every, " needs ", options.prefix,
+                     "checkpoints=DIR");
   }
   absl::StatusOr<CheckpointInterval> interval =
       CheckpointInterval::Parse(every);
   if (interval.ok()) return *std::move(interval);
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, ": ", interval.status().message()));
+  return UserError(name, ": ", interval.status().message());
 }
 
 }  // namespace
@@ -162,11 +162,10 @@ absl::Status SavedRun::GoOn() {
   const int64_t done = begin_.steps_done;
   const std::string& prefix = options_.prefix;
   if (done < 0 || done >= end_step_) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(prefix, there.empty() ? "load=" : "checkpoints=",
+    return UserError(prefix, there.empty() ? "load=" : "checkpoints=",
                      there.empty() ? load : options_.checkpoints, ": ", done,
                      " steps are done, and ", end_step_, " are to be; give ",
-                     prefix, "epochs more than ", options_.epochs));
+                     prefix, "epochs more than ", options_.epochs);
   }
   if (options_.quiet) return absl::OkStatus();
   std::cout << "Goes on at step " << done << " of " << end_step_ << ".\n"
