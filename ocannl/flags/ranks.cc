@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/train/distributed/mpi.h"
 
 namespace ocannl {
@@ -21,10 +22,10 @@ absl::StatusOr<int64_t> BucketBytesOf(const CommandLine& line) {
   if (absl::SimpleAtoi(size, &kib) && kib > 0 && kib <= (1 << 30)) {
     return kib * 1024;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
+  return UserError(
       "--distributed=", line.GetString("distributed"), ": `", size,
       "` is no number of KiB from 1 to 2^30; leave it out to merge all ",
-      "gradients at once"));
+      "gradients at once");
 }
 
 absl::StatusOr<std::unique_ptr<train::Communicator>> CommunicatorOf(
@@ -40,8 +41,7 @@ absl::StatusOr<std::unique_ptr<train::Communicator>> CommunicatorOf(
                              ? static_cast<double>(seconds)
                              : std::numeric_limits<double>::infinity()});
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--distributed=", kind, " is not mpi"));
+  return UserError("--distributed=", kind, " is not mpi");
 }
 
 absl::StatusOr<int64_t> ShardsOf(const CommandLine& line,
@@ -51,9 +51,8 @@ absl::StatusOr<int64_t> ShardsOf(const CommandLine& line,
                           line.GetInt("shards", 0, 1'000'000));
   if (shards == 0) return least;
   if (shards >= least) return shards;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--shards=", shards, " is less than one for each of the ",
-                   least, " processes"));
+  return UserError("--shards=", shards, " is less than one for each of the ",
+                   least, " processes");
 }
 
 std::string RankPath(const std::string& path) {

@@ -22,6 +22,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/open_file.h"
 #include "ocannl/core/base/system/trace_events.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/flags/ranks.h"
 #include "ocannl/interp/explain_nonfinite.h"
 #include "ocannl/interp/run_log.h"
@@ -44,9 +45,8 @@ absl::Status CheckName(absl::string_view flag, const std::string& name,
                        const Names& passes) {
   if (absl::c_linear_search(passes, name)) return absl::OkStatus();
   const absl::btree_set<std::string> known(passes.begin(), passes.end());
-  return absl::InvalidArgumentError(absl::StrCat("--", flag, ": no pass `",
-                                                 name, "`; the passes are ",
-                                                 absl::StrJoin(known, ", ")));
+  return UserError("--", flag, ": no pass `", name, "`; the passes are ",
+                   absl::StrJoin(known, ", "));
 }
 
 // The names that a flag lists, which must be of `passes`.
@@ -116,9 +116,9 @@ absl::StatusOr<std::set<std::string>> DebugPartsOf(absl::string_view value) {
                part == "runs") {
       parts.emplace(part);
     } else {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--debug cannot be `", part, "`; it is all, or some of stages, ",
-          "hosted, log and runs, with commas between"));
+      return UserError("--debug cannot be `", part,
+                       "`; it is all, or some of stages, ",
+                       "hosted, log and runs, with commas between");
     }
   }
   return parts;
@@ -164,16 +164,15 @@ absl::Status CheckIsOnInterpreter(const CommandLine& line,
                                   absl::string_view flag) {
   const std::string& tier = line.GetString("tier");
   if (tier != "interp" && tier != "auto") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--", flag, " runs on the interpreter, not on --tier=", tier,
-        "; leave one of them out"));
+    return UserError("--", flag,
+                     " runs on the interpreter, not on --tier=", tier,
+                     "; leave one of them out");
   }
   OCANNL_ASSIGN_OR_RETURN(bool check, line.GetBool("check"));
   if (!check) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--", flag,
+  return UserError("--", flag,
                    " runs on the interpreter, with which --check compares "
-                   "other tiers; leave one of them out"));
+                   "other tiers; leave one of them out");
 }
 
 // Those that flags ask for.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/train/model.h"
 
 namespace ocannl::train {
@@ -60,7 +61,7 @@ absl::Status OpByOp::ComputeUpTo(uint32_t slot, uint64_t epoch,
 
 absl::StatusOr<NdArray> OpByOp::Read(uint32_t slot) {
   if (tape_->calls()[slot].op == &kIndex) {
-    return absl::InvalidArgumentError("an Index has no value to read");
+    return UserError("an Index has no value to read");
   }
   OCANNL_ASSIGN_OR_RETURN(NdArray value,
                           context_.Read(tape_->tensor(slot).node().name));

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/narrow_float.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/ops/number.h"
 #include "ocannl/train/option_check.h"
 #include "ocannl/train/trainer/axes.h"
@@ -18,9 +19,8 @@ namespace {
 
 absl::Status CheckLength(absl::string_view what, size_t length, size_t params) {
   if (length == params) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, " list ", length > params ? "longer" : "shorter",
-                   " than parameter list: ", length, " and ", params));
+  return UserError(what, " list ", length > params ? "longer" : "shorter",
+                   " than parameter list: ", length, " and ", params);
 }
 
 absl::Status CheckAlike(const ParamList& params,
@@ -30,10 +30,10 @@ absl::Status CheckAlike(const ParamList& params,
   for (size_t k = 0; k < values.size(); ++k) {
     const NdArray &value = values[k], &like = params.like(k);
     if (value.dtype() == like.dtype() && value.dims() == like.dims()) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        what, " ", k, " is ", Name(value.dtype()), " ", DimsText(value.dims()),
-        ", and the parameter `", params.name(k), "` ", Name(like.dtype()), " ",
-        DimsText(like.dims())));
+    return UserError(what, " ", k, " is ", Name(value.dtype()), " ",
+                     DimsText(value.dims()), ", and the parameter `",
+                     params.name(k), "` ", Name(like.dtype()), " ",
+                     DimsText(like.dims()));
   }
   return absl::OkStatus();
 }
@@ -91,12 +91,11 @@ absl::Status ParamList::Append(Param param) const {
     state_->params.push_back(std::move(param));
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("the parameter `", param.name, "`, ",
+  return UserError("the parameter `", param.name, "`, ",
                    Name(param.host.dtype()), " ", DimsText(param.host.dims()),
                    ", has no cells, no gradient, another one's name, or one "
                    "of those that ",
-                   "begin with session_"));
+                   "begin with session_");
 }
 
 absl::Status ParamList::Add(std::string name, NdArray value) const {

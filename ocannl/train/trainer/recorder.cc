@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 
 namespace ocannl::train {
 namespace {
@@ -192,8 +193,7 @@ Ref Recorder::RecordWith(OpCall call, LeafValue value) {
 
 Ref Recorder::AddConst(std::shared_ptr<const NdArray> value, Where at) {
   if (value == nullptr || value->size() == 0) {
-    return Fail(absl::InvalidArgumentError(
-        absl::StrCat("Const (", ToString(at), "): there are no cells")));
+    return Fail(UserError("Const (", ToString(at), "): there are no cells"));
   }
   LeafType type = {.dtype = value->dtype(), .dims = value->dims()};
   return AddLeaf(kConst, std::move(type),

@@ -6,12 +6,13 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 
 namespace ocannl::train {
 namespace {
 
 absl::Status NoData(absl::string_view function) {
-  return absl::InvalidArgumentError(absl::StrCat(function, ": empty dataset"));
+  return UserError(function, ": empty dataset");
 }
 
 bool IsPowerOfTwo(int64_t n) { return (n & (n - 1)) == 0; }
@@ -36,7 +37,7 @@ absl::StatusOr<Ref> ScalarTrainer::Record(Inputs inputs) {
     return absl::FailedPreconditionError("the loss calls its own trainer");
   }
   if (loss_ == nullptr) {
-    return absl::InvalidArgumentError(
+    return UserError(
         "the loss of the trainer is null; give a function that records one");
   }
   session_.Begin();

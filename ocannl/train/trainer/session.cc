@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/trainer/axes.h"
@@ -52,8 +53,7 @@ Ref Session::UseInput(size_t number, const TrainerInput& input) {
   }
   const auto& array = std::get<std::shared_ptr<const NdArray>>(input.value());
   if (array == nullptr || array->size() == 0) {
-    return Fail(absl::InvalidArgumentError(
-        absl::StrCat("input ", number, " has no cells")));
+    return Fail(UserError("input ", number, " has no cells"));
   }
   return AddLeaf(
       kInput, {.number = args, .dtype = array->dtype(), .dims = array->dims()},
@@ -160,9 +160,8 @@ absl::Status Session::CheckLoss(Ref loss) const {
   OCANNL_RETURN_IF_ERROR(CheckStep(loss));
   const Dims& dims = tape()->dims(loss.slot());
   if (NumElements(dims) == 1) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("the loss has shape ", DimsText(dims),
-                   "; it must have one cell, as Sum makes it"));
+  return UserError("the loss has shape ", DimsText(dims),
+                   "; it must have one cell, as Sum makes it");
 }
 
 absl::Status Session::WriteLeaves() {
@@ -243,7 +242,7 @@ absl::Status Session::Update(Ref loss,
                              std::optional<double> rate) {
   if (!IsOfStep(loss)) return Check(loss);
   if (rule == nullptr) {
-    return absl::InvalidArgumentError(
+    return UserError(
         "the rule of Update is null; give one, such as that of Sgd()");
   }
   OCANNL_RETURN_IF_ERROR(CheckTracked());
@@ -336,8 +335,7 @@ absl::Status Session::Restore(const std::string& path, const DataLimit& limit) {
                           LoadArrays(path, {kStepsDone}, limit));
   if (done[0].size() != 1 || done[0].dtype() != DType::kI64 ||
       done[0].values<int64_t>()[0] < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": ", kStepsDone, " is no number of steps"));
+    return UserError(path, ": ", kStepsDone, " is no number of steps");
   }
   OCANNL_RETURN_IF_ERROR(RestoreParams(path, arrays, context_));
   // Those of rules that the file does not have begin again.

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/state.h"
@@ -166,10 +167,9 @@ absl::StatusOr<NdArray> Session::FirstValue(Tensor param) {
         return assign != nullptr && code.arrays[assign->lhs].name == name;
       });
   if (!has_value) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the parameter `", name,
+    return UserError("the parameter `", name,
                      "` has no initializer; give it one, or ParamList::Add a "
-                     "value before the step"));
+                     "value before the step");
   }
   OCANNL_ASSIGN_OR_RETURN(Routine routine,
                           ToRoutine(Context(&stream_), code, {}));
@@ -191,10 +191,10 @@ absl::Status Session::TakeParams(uint32_t slot) {
     const Dims dims = model.shapes.at(id).dims();
     auto check = [&](DType dtype, const Dims& others) -> absl::Status {
       if (dtype == node.dtype && others == dims) return absl::OkStatus();
-      return absl::InvalidArgumentError(absl::StrCat(
-          "a block makes the parameter `", node.name, "` as ", Name(node.dtype),
-          " ", DimsText(dims), ", and it is ", Name(dtype), " ",
-          DimsText(others), "; give the scope of one another name"));
+      return UserError("a block makes the parameter `", node.name, "` as ",
+                       Name(node.dtype), " ", DimsText(dims), ", and it is ",
+                       Name(dtype), " ", DimsText(others),
+                       "; give the scope of one another name");
     };
     if (const std::optional<size_t> k = params_->Find(node.name)) {
       const NdArray& like = params_->like(*k);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/trainer/axes.h"
@@ -94,10 +95,10 @@ absl::Status Tape::Infer(Tensor made, size_t begin) {
     if (node.name == node.text && !absl::StartsWith(node.name, "session_")) {
       continue;
     }
-    return absl::InvalidArgumentError(absl::StrCat(
+    return UserError(
         "it makes a parameter `", node.text, "`, and the step has another one ",
         "of that name, or it begins with session_; give its scope another ",
-        "name, or apply the block twice in one function"));
+        "name, or apply the block twice in one function");
   }
   std::vector<TensorId> roots = {made.id};
   for (const StateUpdate& update : training_.updates) {
@@ -119,10 +120,9 @@ absl::Status Tape::Append(const OpCall& call, LeafValue leaf) {
     model_.graph.RollBack(mark);
     std::vector<std::string> shapes;
     for (uint32_t slot : call.operands) shapes.push_back(DimsText(dims(slot)));
-    return absl::InvalidArgumentError(
-        absl::StrCat(call.op->name, " (", ToString(call.where), ") of ",
+    return UserError(call.op->name, " (", ToString(call.where), ") of ",
                      shapes.empty() ? "nothing" : absl::StrJoin(shapes, ", "),
-                     ": ", status.message()));
+                     ": ", status.message());
   }
   const uint32_t slot = static_cast<uint32_t>(calls_.size());
   if (slot == num_params_ && call.op == &kParam) ++num_params_;
