@@ -24,15 +24,22 @@ MOONS = [PROGRAMS / "moons_parallel", "--epochs=4", "--len=110",
 GPT2 = [PROGRAMS / "gpt2_mini", "--examples=60", "--layers=1", "--size=16",
         "--length=8", "--batch_size=12"]
 MOST_SECONDS = 10  # from the death of a process to that of all
+# Holds a folder for the files of each mpirun. Open MPI names them by process
+# numbers, which another sandbox has too. Two that start in the same folder race
+# to make the same subfolder. Killed ranks leave files behind.
+FOLDERS = tempfile.TemporaryDirectory(prefix="mpi")
 
 
 def environment(**more):
     names = {name: value for name, value in os.environ.items()
              if not name.startswith("OCANNL_")}
+    folder = tempfile.mkdtemp(dir=FOLDERS.name)
     # The processes of one machine need no network, and mpirun no ssh. Those that
     # wait for messages let others run.
     return names | {"OMPI_MCA_plm": "isolated", "OMPI_MCA_btl": "self,vader",
-                    "OMPI_MCA_mpi_yield_when_idle": "1", "TMPDIR": tempfile.gettempdir()} | more
+                    "OMPI_MCA_mpi_yield_when_idle": "1",
+                    "OMPI_MCA_btl_vader_backing_directory": folder,
+                    "TMPDIR": folder} | more
 
 
 def run(command, **more):
@@ -185,7 +192,8 @@ class MpirunTest(unittest.TestCase):
                                   stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE) as starter:
                 while len(list(place.glob("step_*.npz"))) < 2:
-                    self.assertIsNone(starter.poll())
+                    if starter.poll() is not None:
+                        self.fail(starter.communicate())
                     time.sleep(0.01)
                 ranks = self.ranks_of(starter)
                 self.assertEqual(sorted(ranks), [0, 1, 2])
@@ -215,7 +223,8 @@ class MpirunTest(unittest.TestCase):
                                   stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE) as starter:
                 while not list(place.glob("step_*.npz")):
-                    self.assertIsNone(starter.poll())
+                    if starter.poll() is not None:
+                        self.fail(starter.communicate())
                     time.sleep(0.01)
                 os.kill(self.ranks_of(starter)[victim], signal.SIGSTOP)
                 _, errors = starter.communicate(timeout=3 * MOST_SECONDS)
