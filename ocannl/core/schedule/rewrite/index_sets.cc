@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cut, Distribute, Collapse, Unroll and Enclose: a loop becomes two, two become
-// one, one becomes none, and none becomes one.
+// one, one becomes none, and none becomes one. Reverse: it goes backwards.
 #include <cstddef>
 #include <iterator>
 #include <optional>
@@ -176,6 +176,19 @@ absl::Status Cut(LoopProgram& program, IteratorId loop, int64_t at) {
   site.block->stmts.insert(
       site.block->stmts.begin() + static_cast<int64_t>(site.at) + 1,
       std::move(second));
+  return absl::OkStatus();
+}
+
+absl::Status Reverse(LoopProgram& program, IteratorId loop, Legality legality) {
+  OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
+  For& reversed = site.loop();
+  if (legality == Legality::kProve) {
+    OCANNL_RETURN_IF_ERROR(
+        CheckNone(WhyNotParallel(program, reversed), program,
+                  absl::StrCat(Name(loop), " cannot be reversed")));
+  }
+  Substitute(program, reversed.body, loop,
+             -1 * Affine(Iterator(loop)) + (reversed.extent - 1));
   return absl::OkStatus();
 }
 
