@@ -2,6 +2,7 @@
 //
 // run FILE.cd or FILE.ll: runs assignments or a loop program from disk and
 // prints what they write.
+#include <iostream>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -11,7 +12,11 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "ocannl/cli/commands.h"
 #include "ocannl/cli/explain_flag.h"
 #include "ocannl/cli/input.h"
@@ -22,6 +27,7 @@
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
+#include "ocannl/core/tiering/predict.h"
 #include "ocannl/flags/run_options.h"
 #include "ocannl/tiers/compare_tiers.h"
 
@@ -104,6 +110,18 @@ absl::Status WriteInputs(const CommandLine& line, const ProgramFile& file,
                    "numbers such as NAME=[1,2,3]");
 }
 
+// Tells how long the runs took, sorted, and how many floating-point operations
+// the median run did in a second.
+void ReportTime(absl::string_view tier, std::vector<absl::Duration> runs,
+                double flops) {
+  absl::c_sort(runs);
+  const absl::Duration median = runs[runs.size() / 2];
+  std::cerr << tier << ": " << median << " a run (median of " << runs.size()
+            << "; " << runs.front() << " to " << runs.back() << "), "
+            << absl::StrFormat("%.3g GFLOP/s\n",
+                               flops / absl::ToDoubleNanoseconds(median));
+}
+
 absl::StatusOr<Results> RunOn(const Backend& tier, const CommandLine& line,
                               const ProgramFile& file, int64_t repeat) {
   const LoopProgram& program = file.program;
@@ -113,8 +131,17 @@ absl::StatusOr<Results> RunOn(const Backend& tier, const CommandLine& line,
   OCANNL_RETURN_IF_ERROR(WriteInputs(line, file, context));
   OCANNL_ASSIGN_OR_RETURN(Routine routine, context.CompileAndLink(program));
   OCANNL_RETURN_IF_ERROR(SetStatics(line, routine));
-  for (int64_t k = 0; k < repeat; ++k) OCANNL_RETURN_IF_ERROR(routine.Run());
+  OCANNL_ASSIGN_OR_RETURN(const bool is_timed, line.GetBool("time"));
+  std::vector<absl::Duration> runs;
+  for (int64_t k = 0; k < repeat; ++k) {
+    const absl::Time start = absl::Now();
+    OCANNL_RETURN_IF_ERROR(routine.Run());
+    if (!is_timed) continue;
+    stream.Sync();
+    runs.push_back(absl::Now() - start);
+  }
   stream.Sync();
+  if (is_timed) ReportTime(tier.name(), runs, Predict(program).flops);
   ReportTier(line, stream);
   Results results;
   for (const Buffer& buffer : program.buffers) {

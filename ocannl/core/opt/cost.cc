@@ -11,20 +11,32 @@
 namespace ocannl {
 namespace {
 
-int CostOfPrimitive(Op op) {
+struct Counts {
+  int cost = 0;
+  int flops = 0;
+
+  void operator+=(const Counts& other) {
+    cost += other.cost;
+    flops += other.flops;
+  }
+};
+
+Counts CountsOfPrimitive(const Apply& apply) {
+  const Op op = apply.op;
   const bool slow = op == Op::kDiv || op == Op::kRem || op == Op::kSqrt;
-  return slow ? 8 : 1;
+  const int flops = !IsFloat(apply.dtype) ? 0 : op == Op::kFma ? 2 : 1;
+  return {slow ? 8 : 1, flops};
 }
 
-int CostOfApply(const ExprPool& pool, const Apply& apply) {
-  if (Info(apply.op).primitive) return CostOfPrimitive(apply.op);
+Counts CountsOfApply(const ExprPool& pool, const Apply& apply) {
+  if (Info(apply.op).primitive) return CountsOfPrimitive(apply);
   // By op and types, that of the result first: the same in every program, and
   // slow to find out.
-  thread_local absl::flat_hash_map<std::pair<Op, std::vector<DType>>, int>
+  thread_local absl::flat_hash_map<std::pair<Op, std::vector<DType>>, Counts>
       derived;
   std::vector<DType> types = {apply.dtype};
   for (ExprId arg : apply.args) types.push_back(TypeOf(pool, arg));
-  auto [known, is_new] = derived.try_emplace({apply.op, types}, 0);
+  auto [known, is_new] = derived.try_emplace({apply.op, types});
   if (!is_new) return known->second;
   ExprPool definition;
   std::vector<Expr> args;
@@ -33,29 +45,37 @@ int CostOfApply(const ExprPool& pool, const Apply& apply) {
   }
   const ExprId root =
       Expand(definition, ApplyOp(apply.op, args, apply.dtype).id());
-  int cost = 0;
+  Counts counts;
   WalkNodes(definition, root, [&](const ExprNode& node) {
     const Apply* inner = std::get_if<Apply>(&node);
-    if (inner != nullptr) cost += CostOfPrimitive(inner->op);
+    if (inner != nullptr) counts += CountsOfPrimitive(*inner);
   });
-  return known->second = cost;
+  return known->second = counts;
+}
+
+Counts CountsOf(const LoopProgram& program, ExprId value) {
+  Counts counts;
+  WalkNodes(program.exprs, value, [&](const ExprNode& node) {
+    if (const Leaf* leaf = std::get_if<Leaf>(&node)) {
+      const LeafValue& read = program.At(*leaf);
+      counts.cost += std::holds_alternative<Access>(read)   ? kLoadCost
+                     : std::holds_alternative<Lookup>(read) ? kLookupCost
+                                                            : 0;
+    } else if (const Apply* apply = std::get_if<Apply>(&node)) {
+      counts += CountsOfApply(program.exprs, *apply);
+    }
+  });
+  return counts;
 }
 
 }  // namespace
 
 int CostOf(const LoopProgram& program, ExprId value) {
-  int cost = 0;
-  WalkNodes(program.exprs, value, [&](const ExprNode& node) {
-    if (const Leaf* leaf = std::get_if<Leaf>(&node)) {
-      const LeafValue& read = program.At(*leaf);
-      cost += std::holds_alternative<Access>(read)   ? kLoadCost
-              : std::holds_alternative<Lookup>(read) ? kLookupCost
-                                                     : 0;
-    } else if (const Apply* apply = std::get_if<Apply>(&node)) {
-      cost += CostOfApply(program.exprs, *apply);
-    }
-  });
-  return cost;
+  return CountsOf(program, value).cost;
+}
+
+int FlopsOf(const LoopProgram& program, ExprId value) {
+  return CountsOf(program, value).flops;
 }
 
 }  // namespace ocannl

@@ -21,6 +21,10 @@ inline constexpr int kLookupCost = 4;  // what it reads included
 // operations, derived functions what their definitions hold.
 int CostOf(const LoopProgram& program, ExprId value);
 
+// Floating-point operations of `value`, as rooflines count them: each primitive
+// of a float result is one, a division too, and an fma two.
+int FlopsOf(const LoopProgram& program, ExprId value);
+
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_OPT_COST_H_

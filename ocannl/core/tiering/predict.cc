@@ -31,6 +31,7 @@ class Predictor {
         Add(kStoreCost, times * (1 + cells / kLanes));
       } else if (const ExprId* value = ValueOf(stmt)) {
         Add(kStoreCost + CostOf(program_, *value), times);
+        prediction_.flops += FlopsOf(program_, *value) * times;
       }
     }
   }
@@ -50,10 +51,14 @@ class Predictor {
 
 }  // namespace
 
-Prediction Predict(const LoopProgram& program) {
+Prediction Predict(const LoopProgram& program, const Block& block) {
   Predictor predictor(program);
-  predictor.Visit(program.body, 1);
+  predictor.Visit(block, 1);
   return predictor.Take();
+}
+
+Prediction Predict(const LoopProgram& program) {
+  return Predict(program, program.body);
 }
 
 }  // namespace ocannl

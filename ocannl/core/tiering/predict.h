@@ -15,9 +15,13 @@ namespace ocannl {
 struct Prediction {
   double operations = 0;    // of one run, in the unit of opt/cost.h
   double instructions = 0;  // that a compiler writes, a very rough guess
+  double flops = 0;         // FlopsOf (opt/cost.h), of one run
 };
 
 Prediction Predict(const LoopProgram& program);
+
+// Of statements of the program.
+Prediction Predict(const LoopProgram& program, const Block& block);
 
 }  // namespace ocannl
 

@@ -31,6 +31,10 @@ TEST(PredictTest, ZeroOutCountsTheCells) {
   EXPECT_EQ(Of("zero_out y;").operations, 51);
 }
 
+TEST(PredictTest, AnFmaIsTwoFlops) {
+  EXPECT_EQ(Of("y[0, 0] := fma(x[0, 0], 2, y[0, 0]) - 1;").flops, 3);
+}
+
 TEST(PredictTest, DerivedFunctionsCountWhatTheyHold) {
   EXPECT_GT(Of("y[0, 0] := exp(x[0, 0]);").operations, 10);
 }
