@@ -33,6 +33,7 @@
 #include "ocannl/core/schedule/refusal.h"
 #include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/core/schedule/schedule.h"
+#include "ocannl/core/tiering/work.h"
 #include "ocannl/cuda/kernel_text.h"
 #include "ocannl/cuda/nvrtc.h"
 #include "ocannl/flags/flags.h"
@@ -71,6 +72,13 @@ struct StagesRequest {
     return stages.status();
   }
 };
+
+absl::Status AddWork(StagesRequest& request) {
+  return request.Add(
+      StageText{.stage = "work",
+                .file_name = request.program().name + "-work.txt",
+                .text = PrintWork(request.program())});
+}
 
 absl::Status AddOrigins(StagesRequest& request) {
   if (!request.code) return absl::OkStatus();

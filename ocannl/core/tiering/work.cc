@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/tiering/work.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/tiering/predict.h"
+
+namespace ocannl {
+namespace {
+
+struct Work {
+  std::string name;
+  double flops = 0;
+  double bytes_read = 0;
+  double bytes_written = 0;
+};
+
+Work WorkOf(const LoopProgram& program, const Stmt& stmt) {
+  absl::btree_set<BufferId> reads, writes;
+  Block block;
+  block.stmts.push_back(stmt);
+  WalkStmts(block, [&](const Stmt& each) {
+    const BufferId written = WrittenBy(program, each);
+    if (written.valid()) writes.insert(written);
+    WalkReads(program, each,
+              [&](const Access& read) { reads.insert(read.buffer); });
+  });
+  auto bytes_of = [&](const absl::btree_set<BufferId>& buffers) {
+    double bytes = 0;
+    for (BufferId id : buffers) {
+      const Buffer& buffer = program.buffers[id];
+      if (buffer.role == Role::kPrivate) continue;
+      double cells = 1;
+      for (int64_t dim : buffer.dims) cells *= static_cast<double>(dim);
+      bytes += cells * static_cast<double>(SizeOf(buffer.dtype));
+    }
+    return bytes;
+  };
+  auto name = [&](std::string* text, BufferId id) {
+    absl::StrAppend(text, program.buffers[id].name);
+  };
+  const bool zeroes = std::holds_alternative<ZeroOut>(stmt);
+  return {absl::StrCat(zeroes ? "zero_out " : "",
+                       absl::StrJoin(writes, ", ", name)),
+          Predict(program, block).flops, bytes_of(reads), bytes_of(writes)};
+}
+
+}  // namespace
+
+std::string PrintWork(const LoopProgram& program) {
+  std::vector<Work> rows;
+  Work sum{.name = "sum"};
+  for (const Stmt& stmt : program.body.stmts) {
+    if (std::holds_alternative<Comment>(stmt)) continue;
+    Work work = WorkOf(program, stmt);
+    sum.flops += work.flops;
+    sum.bytes_read += work.bytes_read;
+    sum.bytes_written += work.bytes_written;
+    rows.push_back(std::move(work));
+  }
+  rows.push_back(std::move(sum));
+  size_t width = 4;
+  for (const Work& row : rows) width = std::max(width, row.name.size());
+  std::string text =
+      absl::StrFormat("%-*s %15s %15s %15s %11s\n", width, "nest", "flops",
+                      "bytes read", "bytes written", "flops/byte");
+  for (const auto& [name, flops, read, written] : rows) {
+    absl::StrAppendFormat(&text, "%-*s %15.0f %15.0f %15.0f %11.2f\n", width,
+                          name, flops, read, written,
+                          flops / std::max(read + written, 1.));
+  }
+  return text;
+}
+
+}  // namespace ocannl
