@@ -74,10 +74,9 @@ struct StagesRequest {
 };
 
 absl::Status AddWork(StagesRequest& request) {
+  const LoopProgram& program = request.program();
   return request.Add(
-      StageText{.stage = "work",
-                .file_name = request.program().name + "-work.txt",
-                .text = PrintWork(request.program())});
+      StageText{"work", program.name + "-work.txt", PrintWork(program)});
 }
 
 absl::Status AddOrigins(StagesRequest& request) {

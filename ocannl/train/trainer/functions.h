@@ -54,26 +54,7 @@ Made OfFloats(Tensor x) {
   OCANNL_RETURN_IF_ERROR(CheckFloats(x));
   return F(x);
 }
-#define OCANNL_OF_ONE_SHAPE(name)           \
-  inline Made name(Shaped a, Shaped b) {    \
-    return OfOneShape<&ocannl::name>(a, b); \
-  }
-OCANNL_OF_ONE_SHAPE(Add)
-OCANNL_OF_ONE_SHAPE(Sub)
-OCANNL_OF_ONE_SHAPE(Mul)
-OCANNL_OF_ONE_SHAPE(Max)
-OCANNL_OF_ONE_SHAPE(Min)
-#undef OCANNL_OF_ONE_SHAPE
-#define OCANNL_OF_FLOATS(name, function) \
-  inline Made name(Tensor x) { return OfFloats<&ocannl::function>(x); }
-OCANNL_OF_FLOATS(Inv, Recip)
-OCANNL_OF_FLOATS(Relu, Relu)
-OCANNL_OF_FLOATS(Sigmoid, Sigmoid)
-OCANNL_OF_FLOATS(Tanh, Tanh)
-OCANNL_OF_FLOATS(Softplus, Softplus)
-OCANNL_OF_FLOATS(Exp, Exp)
-OCANNL_OF_FLOATS(Log, Log)
-#undef OCANNL_OF_FLOATS
+inline Made Inv(Tensor x) { return OfFloats<&Recip>(x); }
 
 Made MseLoss(Shaped a, Shaped b, SourceLocation where);
 

@@ -52,11 +52,11 @@ namespace ocannl::train {
 class Ops : public Calls {
  public:
   // Of each cell of operands of one shape.
-  OCANNL_OF_2(Add, Add)
-  OCANNL_OF_2(Sub, Sub)
-  OCANNL_OF_2(Mul, Mul)
-  OCANNL_OF_2(Max, Max)
-  OCANNL_OF_2(Min, Min)
+  OCANNL_OF_2(Add, OfOneShape<&ocannl::Add>)
+  OCANNL_OF_2(Sub, OfOneShape<&ocannl::Sub>)
+  OCANNL_OF_2(Mul, OfOneShape<&ocannl::Mul>)
+  OCANNL_OF_2(Max, OfOneShape<&ocannl::Max>)
+  OCANNL_OF_2(Min, OfOneShape<&ocannl::Min>)
   Ref Scale(Ref x, double factor, Where at = Where::Current()) {
     return CallAt<&fn::Scale>(at, x, factor);
   }
@@ -69,12 +69,12 @@ class Ops : public Calls {
   OCANNL_OF_1(Abs, Abs)
   OCANNL_OF_1(Sqrt, Sqrt)
   OCANNL_OF_1(Inv, Inv)  // 1 / x
-  OCANNL_OF_1(Relu, Relu)
-  OCANNL_OF_1(Sigmoid, Sigmoid)
-  OCANNL_OF_1(Tanh, Tanh)
-  OCANNL_OF_1(Softplus, Softplus)  // log(1 + exp(x))
-  OCANNL_OF_1(Exp, Exp)
-  OCANNL_OF_1(Log, Log)
+  OCANNL_OF_1(Relu, OfFloats<&ocannl::Relu>)
+  OCANNL_OF_1(Sigmoid, OfFloats<&ocannl::Sigmoid>)
+  OCANNL_OF_1(Tanh, OfFloats<&ocannl::Tanh>)
+  OCANNL_OF_1(Softplus, OfFloats<&ocannl::Softplus>)  // log(1 + exp(x))
+  OCANNL_OF_1(Exp, OfFloats<&ocannl::Exp>)
+  OCANNL_OF_1(Log, OfFloats<&ocannl::Log>)
   // log(softplus(x) + epsilon).
   Ref SafeLog(Ref x, double epsilon = 1e-6, Where at = Where::Current()) {
     return CallAt<&fn::SafeLog>(at, x, epsilon);
