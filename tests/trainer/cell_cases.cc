@@ -88,6 +88,7 @@ std::vector<Case> PointwiseCases() {
       Of1("Tanh", &Ops::Tanh, [](double a) { return std::tanh(a); }),
       Of1("Softplus", &Ops::Softplus,
           [](double a) { return std::log1p(std::exp(a)); }),
+      Of1("Silu", &Ops::Silu, [](double a) { return a / (1 + std::exp(-a)); }),
       Of1("Exp", &Ops::Exp, [](double a) { return std::exp(a); }),
   };
 }

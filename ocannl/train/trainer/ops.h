@@ -15,10 +15,9 @@
 // 0 outside of the open interval of Clamp, and of Sqrt for numbers that are not
 // above 0.
 //
-// Each is a function of tensors, most of functions.h: to add one is to write
-// it, for Calls::Call (calls.h) takes any. Blocks (ocannl/train/blocks) are
-// applied in the same way; AsBatch gives them batch axes, and the operations
-// below read all axes of what they make as one list.
+// Each is a function of tensors; Calls::Call (calls.h) takes any. Blocks
+// (ocannl/train/blocks) are applied in the same way; AsBatch gives them batch
+// axes, and operations read all axes of their results as one list.
 //
 // What the functions compute, and their names, follow the trainer of TorchLean
 // (github.com/lean-dojo/TorchLean). Images have channels first and no batch.
@@ -73,6 +72,7 @@ class Ops : public Calls {
   OCANNL_OF_1(Sigmoid, OfFloats<&ocannl::Sigmoid>)
   OCANNL_OF_1(Tanh, OfFloats<&ocannl::Tanh>)
   OCANNL_OF_1(Softplus, OfFloats<&ocannl::Softplus>)  // log(1 + exp(x))
+  OCANNL_OF_1(Silu, OfFloats<&ocannl::Silu>)          // x sigmoid(x)
   OCANNL_OF_1(Exp, OfFloats<&ocannl::Exp>)
   OCANNL_OF_1(Log, OfFloats<&ocannl::Log>)
   // log(softplus(x) + epsilon).
