@@ -8,8 +8,8 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/eval.h"
+#include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/jit/vcode/operands.h"
-#include "ocannl/jit/vcode/select/tails.h"
 
 namespace ocannl::jit {
 namespace {
@@ -17,6 +17,46 @@ namespace {
 // Instructions after which a loaded value is loaded again, rather than spilled:
 // `bazel run //experiments:bench -- --filter=gemm/17x17x17`.
 constexpr size_t kMaxReuseDistance = 128;
+
+// Tails of vectorised loops: whether the lanes behind the last iteration may be
+// read or written, so that the access needs no mask.
+
+// Whether the inactive lanes are in the padding behind scratch memory. A masked
+// store is not forwarded to loads, which then have its latency to L1. `offset`
+// is in bytes.
+bool EndsInPadding(const Buffer& buffer, const Affine& offset,
+                   const Lanes& lanes) {
+  const auto size = static_cast<int64_t>(SizeOf(buffer.dtype));
+  if (!IsScratch(buffer.role) || !lanes.iterator.valid() || size < 4)
+    return false;
+  const int64_t end = NumElements(buffer.dims) * size;
+  const int64_t padding = -end & (DeviceMemory::kAlignment - 1);
+  return offset == size * Affine(Iterator(lanes.iterator)) +
+                       Affine(end - lanes.active * size) &&
+         (lanes.count - lanes.active) * size <= padding;
+}
+
+// Whether a load of `access` may overread: the inactive lanes too are in the
+// buffer in every iteration. A masked load cannot be folded into its user.
+bool CanOverread(const LoopProgram& program, const Unroller& unroller,
+                 const Access& access) {
+  const Lanes& lanes = unroller.lanes();
+  const Buffer& buffer = program.buffers[access.buffer];
+  const auto size = static_cast<int64_t>(SizeOf(buffer.dtype));
+  const Affine offset = unroller.ByteOffsetOf(access);
+  int64_t last = offset.offset();
+  for (const Affine::Term& term : offset.terms()) {
+    if (term.symbol == Iterator(lanes.iterator)) {
+      if (term.factor != size) return false;
+      continue;
+    }
+    if (term.symbol.kind == Symbol::kStatic) return false;
+    const int64_t extent = unroller.extents().at(term.symbol.iterator());
+    last += std::max<int64_t>(term.factor, 0) * (extent - 1);
+  }
+  return size >= 4 &&
+         last + lanes.count * size <= NumElements(buffer.dims) * size;
+}
 
 }  // namespace
 

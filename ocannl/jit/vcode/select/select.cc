@@ -3,24 +3,61 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/random.h"
+#include "ocannl/core/ops/rows.h"
 #include "ocannl/jit/vcode/select/draw.h"
 #include "ocannl/jit/vcode/select/nest_builder.h"
-#include "ocannl/jit/vcode/select/post_order.h"
 #include "ocannl/jit/vcode/select/promote.h"
 #include "ocannl/jit/vcode/select/unroll.h"
 
 namespace ocannl::jit {
 namespace {
+
+struct PostOrderNode {
+  ExprNode expr;
+  absl::InlinedVector<int, 3> args = {};  // numbers of earlier nodes
+};
+
+// The nodes of expressions in post-order: operands before their users, each
+// once. Makes each list once.
+//
+//   exp(x) + x   ->   x, ...(the primitives of exp)..., +
+class PostOrders {
+ public:
+  explicit PostOrders(ExprPool& exprs) : exprs_(exprs) {}
+
+  // The last node is `root`. Derived ops but draws are expanded.
+  const std::vector<PostOrderNode>& Of(ExprId root) {
+    auto [it, inserted] = orders_.try_emplace(root);
+    std::vector<PostOrderNode>& nodes = it->second;
+    if (!inserted) return nodes;
+    absl::flat_hash_map<ExprId, int> numbers;
+    Rewrite(exprs_, ExpandToDraws(exprs_, root), [&](ExprId id) {
+      numbers[id] = static_cast<int>(nodes.size());
+      PostOrderNode& node = nodes.emplace_back(PostOrderNode{exprs_[id]});
+      if (const Apply* apply = std::get_if<Apply>(&node.expr)) {
+        for (ExprId arg : apply->args) node.args.push_back(numbers.at(arg));
+      }
+      return id;
+    });
+    return nodes;
+  }
+
+ private:
+  ExprPool& exprs_;
+  absl::node_hash_map<ExprId, std::vector<PostOrderNode>> orders_;
+};
 
 class Selector {
  public:
@@ -29,7 +66,7 @@ class Selector {
         unroller_(program, isa),
         builder_(program, unroller_),
         draws_(program, unroller_, builder_),
-        post_orders_(&program) {}
+        post_orders_(program.exprs) {}
 
   Nest Run(const Block& block) && {
     WalkStmts(block, [&](const Stmt& stmt) {
