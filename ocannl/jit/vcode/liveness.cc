@@ -14,7 +14,7 @@ class Liveness {
  public:
   Liveness(const Nest& nest, Isa isa)
       : nest_(nest), isa_(isa), ends_(EndsOfLoops(nest)) {
-    intervals_.reserve(nest.registers.size() + nest.insts.size());
+    intervals_.reserve(nest.registers.size());
     for (const Register& reg : nest.registers) {
       intervals_.push_back({.is_mask = IsMask(reg.dtype, isa)});
     }

@@ -17,9 +17,9 @@ namespace ocannl::jit {
 struct LiveInterval {
   int first = -1;  // -1: it is not used
   int last = -1;
+  int bytes = 0;  // of the widest use
   bool is_mask = false;
   double uses = 0;  // weighted by frequency
-  int bytes = 0;    // of the widest use
 };
 
 // The intervals of all registers, then of all temps (TempsOf); of the temps of

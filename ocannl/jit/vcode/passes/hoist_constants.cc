@@ -130,6 +130,7 @@ class ConstantHoister {
     for (const auto& [key, times] : CountUses(first, last)) {
       if (times >= kMinUses * frequency) uses.push_back({times, key});
     }
+    if (uses.empty()) return 0;
     std::stable_sort(
         uses.begin(), uses.end(),
         [](const auto& a, const auto& b) { return a.first > b.first; });

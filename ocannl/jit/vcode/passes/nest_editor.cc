@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/jit/vcode/passes/nest_editor.h"
 
-#include <utility>
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
 
 namespace ocannl::jit {
 
@@ -43,17 +45,19 @@ void NestEditor::Replace(size_t inst, VReg reg) {
 }
 
 void NestEditor::Finish() {
-  if (made_.empty()) return;
-  std::vector<Inst> insts;
-  insts.reserve(nest_.insts.size() + made_.size());
-  auto next = made_.begin();
-  for (size_t k = 0; k < nest_.insts.size(); ++k) {
-    for (; next != made_.end() && next->first == k; ++next) {
-      insts.push_back(next->second);
-    }
-    insts.push_back(nest_.insts[k]);
+  absl::c_stable_sort(
+      made_, [](const auto& a, const auto& b) { return a.first < b.first; });
+  // In place, from the back.
+  size_t from = nest_.insts.size();
+  nest_.insts.resize(from + made_.size());
+  auto to = nest_.insts.end();
+  const auto begin = nest_.insts.begin();
+  for (size_t k = made_.size(); k-- > 0;) {
+    const auto& [at, inst] = made_[k];
+    to = std::copy_backward(begin + at, begin + from, to);
+    *--to = inst;
+    from = at;
   }
-  nest_.insts = std::move(insts);
   if (renamed_.empty()) return;
   for (Inst& inst : nest_.insts) {
     for (Value& arg : inst.args) {

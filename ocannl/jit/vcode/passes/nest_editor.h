@@ -7,9 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "ocannl/jit/vcode/vcode.h"
 
@@ -30,7 +31,7 @@ class NestEditor {
 
   // Appends to what will come before instruction `at`; Define makes a register
   // for the result and returns it.
-  void Insert(size_t at, const Inst& inst) { made_.emplace(at, inst); }
+  void Insert(size_t at, const Inst& inst) { made_.emplace_back(at, inst); }
   VReg Define(size_t at, Inst inst);
   // Defines a shuffle of two registers.
   VReg Shuffle(size_t at, ShuffleKind kind, int selector, DType dtype, VReg a,
@@ -45,8 +46,8 @@ class NestEditor {
 
  private:
   Nest& nest_;
-  std::multimap<size_t, Inst> made_;  // and before which
-  std::map<VReg, VReg> renamed_;      // results of what was replaced
+  std::vector<std::pair<size_t, Inst>> made_;  // before which, and what
+  absl::flat_hash_map<VReg, VReg> renamed_;    // results of what was replaced
 };
 
 }  // namespace ocannl::jit

@@ -13,11 +13,10 @@ std::pair<int64_t, int64_t> LocalValueTable::RangeOf(const MemoryRef& ref) {
 }
 
 template <class F>
-void LocalValueTable::ForOverlaps(const MemoryRef& ref, F visit) {
-  auto buffer = available_.find(ref.buffer);
-  if (buffer == available_.end()) return;
+void LocalValueTable::ForOverlaps(const MemoryRef& ref, OfBuffer& buffer,
+                                  F visit) {
   auto [begin, end] = RangeOf(ref);
-  for (auto& [pointer, entries] : buffer->second.by_pointer) {
+  for (auto& [pointer, entries] : buffer.by_pointer) {
     bool same = pointer == ref.memory.pointer;
     auto it = same ? entries.lower_bound(begin - longest_) : entries.begin();
     while (it != entries.end() && (!same || it->first < end)) {
@@ -50,16 +49,18 @@ std::optional<Value> LocalValueTable::Find(const MemoryRef& ref) const {
 }
 
 void LocalValueTable::AddLoad(const MemoryRef& ref, Value value) {
-  if (available_[ref.buffer].has_stores) {
-    ForOverlaps(ref, [](Available& entry) {
+  OfBuffer& buffer = available_[ref.buffer];
+  if (buffer.has_stores) {
+    ForOverlaps(ref, buffer, [](Available& entry) {
       entry.store = -1;
       return false;
     });
   }
-  Add(ref, value, /*store=*/-1);
+  Add(ref, buffer, value, /*store=*/-1);
 }
 
-void LocalValueTable::Add(const MemoryRef& ref, Value value, int store) {
+void LocalValueTable::Add(const MemoryRef& ref, OfBuffer& buffer, Value value,
+                          int store) {
   auto [begin, end] = RangeOf(ref);
   longest_ = std::max(longest_, end - begin);
   if (value.kind == Value::kReg) {
@@ -68,7 +69,6 @@ void LocalValueTable::Add(const MemoryRef& ref, Value value, int store) {
     }
     held_[value.index] = true;
   }
-  OfBuffer& buffer = available_[ref.buffer];
   buffer.has_stores |= store >= 0;
   buffer.by_pointer[ref.memory.pointer].emplace(
       begin,
@@ -77,7 +77,8 @@ void LocalValueTable::Add(const MemoryRef& ref, Value value, int store) {
 
 int LocalValueTable::AddStore(const MemoryRef& ref, Value value, int inst) {
   int dead = -1;
-  ForOverlaps(ref, [&](Available& entry) {
+  OfBuffer& buffer = available_[ref.buffer];
+  ForOverlaps(ref, buffer, [&](Available& entry) {
     if (entry.memory.pointer == ref.memory.pointer &&
         entry.memory.disp == ref.memory.disp &&
         entry.memory.stride == ref.memory.stride &&
@@ -86,7 +87,7 @@ int LocalValueTable::AddStore(const MemoryRef& ref, Value value, int inst) {
     }
     return true;
   });
-  Add(ref, value, inst);
+  Add(ref, buffer, value, inst);
   return dead;
 }
 

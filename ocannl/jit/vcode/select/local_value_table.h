@@ -72,19 +72,20 @@ class LocalValueTable {
       std::tuple<Opcode, Op, DType, DType, uint8_t, std::array<Value, 3>,
                  int32_t, int32_t, int32_t>;  // the last ones of an index
 
-  static std::pair<int64_t, int64_t> RangeOf(const MemoryRef& ref);
-
-  // Calls `visit(entry)` for what may alias `ref`; `visit` returns whether to
-  // kill it.
-  template <class F>
-  void ForOverlaps(const MemoryRef& ref, F visit);
-
-  void Add(const MemoryRef& ref, Value value, int store);
-
   struct OfBuffer {
     absl::flat_hash_map<int32_t, ByOffset> by_pointer;
     bool has_stores = false;
   };
+
+  static std::pair<int64_t, int64_t> RangeOf(const MemoryRef& ref);
+
+  // Calls `visit(entry)` for what may alias `ref` in its buffer; `visit`
+  // returns whether to kill it.
+  template <class F>
+  void ForOverlaps(const MemoryRef& ref, OfBuffer& buffer, F visit);
+
+  void Add(const MemoryRef& ref, OfBuffer& buffer, Value value, int store);
+
   absl::flat_hash_map<BufferId, OfBuffer> available_;
   int64_t longest_ = 0;     // range, in bytes
   std::vector<bool> held_;  // whether the register is in available_

@@ -102,11 +102,8 @@ int32_t NestBuilder::PointerOf(BufferId base, const Affine& offset) {
         {.base = base, .value = offset, .size = size, .frequency = 0});
   }
   nest_.pointers[it->second].frequency += frequency_;
-  for (OpenLoop& open : open_) {
-    if (offset.FactorOf(Iterator(open.iterator)) != 0) {
-      open.pointers.insert(it->second);
-    }
-  }
+  pointer_used_at_.resize(nest_.pointers.size());
+  pointer_used_at_[it->second] = nest_.insts.size();
   return it->second;
 }
 
@@ -320,21 +317,20 @@ void NestBuilder::BeginLoop(const For& loop) {
                          .is_parallel = false,
                          .frequency = frequency_,
                          .increments = {}});
-  open_.push_back({.number = number, .iterator = loop.iterator});
   nest_.insts.push_back({.opcode = Opcode::kLoop, .loop = number});
+  open_.push_back({.number = number, .begin = nest_.insts.size()});
 }
 
 void NestBuilder::EndLoop(const For& loop) {
   value_table_.Clear();
   frequency_ /= static_cast<double>(loop.extent);
   const OpenLoop& open = open_.back();
-  std::vector<int32_t> pointers(open.pointers.begin(), open.pointers.end());
-  std::sort(pointers.begin(), pointers.end());
-  for (int32_t pointer : pointers) {
-    int64_t bytes =
-        nest_.pointers[pointer].value.FactorOf(Iterator(loop.iterator));
+  for (size_t k = 0; k < nest_.pointers.size(); ++k) {
+    const int64_t bytes =
+        nest_.pointers[k].value.FactorOf(Iterator(loop.iterator));
+    if (bytes == 0 || pointer_used_at_[k] < open.begin) continue;
     nest_.loops[open.number].increments.push_back(
-        {.pointer = pointer, .bytes = bytes});
+        {.pointer = static_cast<int32_t>(k), .bytes = bytes});
   }
   nest_.insts.push_back({.opcode = Opcode::kEndLoop, .loop = open.number});
   open_.pop_back();

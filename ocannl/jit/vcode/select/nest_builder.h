@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/jit/vcode/select/local_value_table.h"
@@ -74,8 +73,7 @@ class NestBuilder {
  private:
   struct OpenLoop {
     int32_t number;
-    IteratorId iterator;
-    absl::flat_hash_set<int32_t> pointers = {};  // that depend on it
+    size_t begin;  // its first instruction
   };
 
   int64_t ByteSize(BufferId buffer) const;
@@ -109,6 +107,7 @@ class NestBuilder {
   absl::flat_hash_map<const Stmt*, int32_t> source_locs_;
   LocalValueTable value_table_;
   std::vector<size_t> used_at_;  // when, by register; 0: it is not loaded
+  std::vector<size_t> pointer_used_at_;  // by pointer
   std::vector<OpenLoop> open_;
   double frequency_ = 1;  // runs of the block at hand
 };

@@ -28,10 +28,19 @@ class PromotionFinder {
       : program_(program), unroller_(unroller) {}
 
   absl::flat_hash_map<BufferId, PromotedBuffer> Run(const Block& block) {
+    WalkStmts(block, [&](const Stmt& stmt) {
+      std::vector<PrivateAccess> accesses = PrivateAccesses(stmt);
+      if (!accesses.empty()) accesses_[&stmt] = std::move(accesses);
+    });
+    if (accesses_.empty()) return {};
+    auto visit = [&](const Stmt& stmt) {
+      const auto accesses = accesses_.find(&stmt);
+      if (accesses == accesses_.end()) return;
+      for (const PrivateAccess& access : accesses->second) Touch(access);
+    };
     auto nothing = [](const For&) {};
-    unroller_.Walk(block, {.statement = [&](const Stmt& s) { Visit(s); },
-                           .begin = nothing,
-                           .end = nothing});
+    unroller_.Walk(block,
+                   {.statement = visit, .begin = nothing, .end = nothing});
     for (BufferId buffer : in_memory_) promoted_.erase(buffer);
     return std::move(promoted_);
   }
@@ -41,12 +50,6 @@ class PromotionFinder {
     BufferId buffer;
     Affine offset;  // in bytes, not resolved
   };
-
-  void Visit(const Stmt& stmt) {
-    auto [it, is_new] = accesses_.try_emplace(&stmt);
-    if (is_new) it->second = PrivateAccesses(stmt);
-    for (const PrivateAccess& access : it->second) Touch(access);
-  }
 
   std::vector<PrivateAccess> PrivateAccesses(const Stmt& stmt) {
     std::vector<PrivateAccess> accesses;
