@@ -99,11 +99,7 @@ class InterleavedLowering {
     const int32_t disp = std::min(load.memory.disp, other);
     const VReg a = editor_.Define(first, Rows(load, disp, 0));
     const VReg b = editor_.Define(first, Rows(load, disp, 1));
-    auto [p, q] =
-        lanes_ == 16
-            ? Both(first, load.dtype, ShuffleKind::kBlocks512, 0x88, 0xdd, a, b)
-            : Both(first, load.dtype, ShuffleKind::kBlocks256, 0x20, 0x31, a,
-                   b);
+    auto [p, q] = Blocks(first, load.dtype, 0x88, 0xdd, a, b);
     auto [low, high] = Interleave(first, load.dtype, p, q);
     auto [even, odd] = Interleave(first, load.dtype, low, high);
     editor_.Replace(first, load.memory.disp == disp ? even : odd);
@@ -118,10 +114,7 @@ class InterleavedLowering {
     const DType dtype = even.dtype;
     auto [low, high] =
         Interleave(second, dtype, even.args[0].reg(), odd.args[0].reg());
-    auto [a, b] = lanes_ == 16 ? Both(second, dtype, ShuffleKind::kBlocks512,
-                                      0x44, 0xee, low, high)
-                               : Both(second, dtype, ShuffleKind::kBlocks256,
-                                      0x20, 0x31, low, high);
+    auto [a, b] = Blocks(second, dtype, 0x44, 0xee, low, high);
     if (lanes_ == 16) {
       a = editor_.Shuffle(second, ShuffleKind::kBlocks512, 0xd8, dtype, a, a);
       b = editor_.Shuffle(second, ShuffleKind::kBlocks512, 0xd8, dtype, b, b);
@@ -137,10 +130,15 @@ class InterleavedLowering {
 
   using Two = std::pair<VReg, VReg>;
 
-  Two Both(size_t at, DType dtype, ShuffleKind kind, int selector,
-           int other_selector, VReg a, VReg b) {
-    return {editor_.Shuffle(at, kind, selector, dtype, a, b),
-            editor_.Shuffle(at, kind, other_selector, dtype, a, b)};
+  // Of the blocks of 128 bits: the lower ones and the upper ones, or of 512
+  // bits those that the selectors say.
+  Two Blocks(size_t at, DType dtype, int selector, int other_selector, VReg a,
+             VReg b) {
+    const bool wide = lanes_ == 16;
+    const auto kind = wide ? ShuffleKind::kBlocks512 : ShuffleKind::kBlocks256;
+    return {
+        editor_.Shuffle(at, kind, wide ? selector : 0x20, dtype, a, b),
+        editor_.Shuffle(at, kind, wide ? other_selector : 0x31, dtype, a, b)};
   }
 
   // In each 128 bits: a0 b0 a1 b1 and a2 b2 a3 b3.
