@@ -123,14 +123,13 @@ class Emitter {
   void Rotate(const Inst& inst, const Vec& dst, const Vec& from, int lanes);
   void InsertMask(const Inst& inst);
 
-  // emit_apply.cc: one machine instruction.
+  // emit_apply.cc: one machine instruction; any fused multiplication and
+  // addition.
   void EmitEncoded(const Inst& inst, const Encoding& encoding);
+  void EmitFused(const Inst& inst);
 
   // emit_helper.cc
   void EmitHelperCall(const Inst& inst);
-
-  // emit_fma.cc: any fused multiplication and addition.
-  void EmitFused(const Inst& inst);
 
   // emit_operand.cc: operands, reloads and spills, and the constant pool.
   // Whether EVEX encodes instructions: with masks, and other names.
