@@ -12,6 +12,7 @@
 #include "asmjit/asmjit.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/outline.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/jit/debug/debug_info.h"

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/outline.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/jit/assemble.h"
@@ -17,6 +18,18 @@
 #include "ocannl/jit/x86_backend.h"
 
 namespace ocannl::jit {
+namespace {
+
+// With comments on the nests that were refused.
+LoopProgram Scheduled(const LoopProgram& program, Isa isa, Skip skip) {
+  std::vector<Refusal> refused;
+  LoopProgram scheduled =
+      Schedule(program, TargetOf(isa), {.skip = skip, .refused = &refused});
+  AddComments(refused, scheduled);
+  return scheduled;
+}
+
+}  // namespace
 
 StageText ExplainSchedule(const LoopProgram& program, Isa isa, Skip skip) {
   std::vector<Refusal> refused;  // comments tell of them
@@ -49,10 +62,7 @@ std::vector<StageText> ExplainScheduling(const LoopProgram& program, Isa isa,
 
 absl::StatusOr<std::vector<StageText>> ExplainVcode(const LoopProgram& program,
                                                     Isa isa, Skip skip) {
-  std::vector<Refusal> refused;
-  LoopProgram scheduled =
-      Schedule(program, TargetOf(isa), {.skip = skip, .refused = &refused});
-  AddComments(refused, scheduled);
+  LoopProgram scheduled = Scheduled(program, isa, skip);
   std::vector<StageText> stages;
   auto add = [&](absl::string_view stage, std::string text) {
     stages.push_back(
@@ -81,10 +91,7 @@ absl::StatusOr<std::vector<StageText>> ExplainVcode(const LoopProgram& program,
 
 absl::StatusOr<StageText> ExplainX86(const LoopProgram& program, Isa isa,
                                      Skip skip) {
-  std::vector<Refusal> refused;
-  LoopProgram scheduled =
-      Schedule(program, TargetOf(isa), {.skip = skip, .refused = &refused});
-  AddComments(refused, scheduled);
+  LoopProgram scheduled = Scheduled(program, isa, skip);
   std::string file_name = absl::StrCat(scheduled.name, "-x86.s");
   OCANNL_ASSIGN_OR_RETURN(const std::string listing,
                           Listing(std::move(scheduled), isa, skip));

@@ -14,6 +14,7 @@
 #include "experiments/bench/workloads.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/loop/outline.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/jit/vcode/passes/pipeline.h"

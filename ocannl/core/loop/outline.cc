@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/loop/outline.h"
 
+#include <variant>
+
 #include "absl/container/flat_hash_map.h"
 #include "ocannl/core/loop/renumber.h"
 
@@ -40,6 +42,18 @@ Outlined Outline(const LoopProgram& program, const Block& block) {
       Renumber(program, block,
                {.buffer = buffer, .local = local, .iterator = iterator}, own);
   return outlined;
+}
+
+std::vector<Block> SplitNests(const Block& body) {
+  std::vector<Block> nests;
+  bool has_local = false;
+  for (const Stmt& stmt : body.stmts) {
+    if (std::holds_alternative<Comment>(stmt)) continue;
+    if (!has_local) nests.emplace_back();
+    nests.back().stmts.push_back(stmt);
+    has_local = has_local || std::holds_alternative<DeclareLocal>(stmt);
+  }
+  return nests;
 }
 
 }  // namespace ocannl

@@ -10,6 +10,8 @@
 #ifndef OCANNL_CORE_LOOP_OUTLINE_H_
 #define OCANNL_CORE_LOOP_OUTLINE_H_
 
+#include <vector>
+
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
@@ -23,6 +25,10 @@ struct Outlined {
 
 // `block` is of `program`, and declares the locals that it uses.
 Outlined Outline(const LoopProgram& program, const Block& block);
+
+// The statements of a program's body, each on its own, but those in which a
+// local lives together; without comments.
+std::vector<Block> SplitNests(const Block& body);
 
 }  // namespace ocannl
 

@@ -3,14 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
-#include <variant>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/outline.h"
 #include "ocannl/core/schedule/refusal.h"
 
 namespace ocannl {
@@ -53,15 +55,8 @@ class PartsCompiler {
       : program_(program),
         compile_(compile),
         interpreter_(interpreter),
-        interpreted_(interpreted) {
-    bool has_local = false;  // which the statements behind it may use
-    for (const Stmt& stmt : program.body.stmts) {
-      if (std::holds_alternative<Comment>(stmt)) continue;
-      if (!has_local) nests_.emplace_back();
-      nests_.back().push_back(&stmt);
-      has_local = has_local || std::holds_alternative<DeclareLocal>(stmt);
-    }
-  }
+        interpreted_(interpreted),
+        nests_(SplitNests(program.body)) {}
 
   absl::StatusOr<std::unique_ptr<Executable>> Run() {
     OCANNL_RETURN_IF_ERROR(Compile(0, nests_.size()));
@@ -82,7 +77,7 @@ class PartsCompiler {
     }
     if (!code.ok()) {
       interpreted_.push_back(absl::StrCat(
-          "nest of ", WrittenNames(program_, *nests_[first].back()),
+          "nest of ", WrittenNames(program_, nests_[first].stmts.back()),
           " is interpreted: ", code.status().message()));
       code = interpreter_.Compile(part);
     }
@@ -94,7 +89,7 @@ class PartsCompiler {
     LoopProgram part = program_;
     part.body.stmts.clear();
     for (size_t k = first; k < last; ++k) {
-      for (const Stmt* stmt : nests_[k]) part.body.stmts.push_back(*stmt);
+      absl::c_copy(nests_[k].stmts, std::back_inserter(part.body.stmts));
     }
     for (Buffer& buffer : part.buffers) {
       if (!IsInput(buffer.role) && !IsOfNest(buffer.role)) {
@@ -108,7 +103,7 @@ class PartsCompiler {
   const NestCompiler compile_;
   const Backend& interpreter_;
   std::vector<std::string>& interpreted_;
-  std::vector<std::vector<const Stmt*>> nests_;
+  const std::vector<Block> nests_;
   std::vector<std::unique_ptr<Executable>> parts_;
 };
 

@@ -70,18 +70,6 @@ const For* FindSharedLoop(const Block& block) {
 
 absl::Span<const VcodePass> VcodePasses() { return kPasses; }
 
-std::vector<Block> SplitNests(const Block& body) {
-  std::vector<Block> nests;
-  bool has_local = false;
-  for (const Stmt& stmt : body.stmts) {
-    if (std::holds_alternative<Comment>(stmt)) continue;
-    if (!has_local) nests.emplace_back();
-    nests.back().stmts.push_back(stmt);
-    has_local = has_local || std::holds_alternative<DeclareLocal>(stmt);
-  }
-  return nests;
-}
-
 absl::StatusOr<std::vector<Nest>> LowerToVcode(
     LoopProgram& program, absl::Span<const Block> blocks, Isa isa,
     const VcodeObserver& observer, absl::Span<const std::string> skip) {

@@ -32,10 +32,6 @@ absl::Span<const VcodePass> VcodePasses();
 using VcodeObserver =
     std::function<void(absl::string_view pass, const Nest& nest)>;
 
-// The statements of a program's body, each on its own, but those in which a
-// local lives together.
-std::vector<Block> SplitNests(const Block& body);
-
 // The nests of `blocks`, those of a program that Verify accepts. The parallel
 // loop that is all that a nest does is marked as such. The optional passes of
 // the names in `skip` are left out. Error, a bug of ours: a nest that comes

@@ -11,6 +11,7 @@
 #include "absl/algorithm/container.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/loop/outline.h"
 #include "ocannl/jit/vcode/text/print.h"
 #include "ocannl/jit/vcode/verify.h"
 #include "tests/support/must_parse.h"
