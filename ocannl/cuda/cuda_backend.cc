@@ -28,7 +28,6 @@
 #include "ocannl/cuda/calls_in_queue.h"
 #include "ocannl/cuda/gpu.h"
 #include "ocannl/cuda/kernel_text.h"
-#include "ocannl/cuda/make_call.h"
 #include "ocannl/cuda/nvrtc.h"
 #include "ocannl/cuda/persistent_kernel.h"
 
@@ -162,8 +161,8 @@ class CudaBackend::CudaExecutable : public Executable {
   absl::StatusOr<KernelCall> CallOf(const KernelText& text,
                                     const Kernel& kernel,
                                     size_t arguments) const {
-    return MakeCall(*modules_[kernel.function / kFunctionsOfModule], kernel,
-                    text.functions[kernel.function].name, arguments);
+    return modules_[kernel.function / kFunctionsOfModule]->Call(
+        kernel, text.functions[kernel.function].name, arguments);
   }
 
   // The last call, when all others are done: the next value of static indices.

@@ -2,6 +2,7 @@
 #include "ocannl/cuda/gpu.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -11,6 +12,20 @@
 
 namespace ocannl::cuda {
 namespace {
+
+// Of a kernel on every GPU: 4096 bytes of arguments, and the blocks of one axis
+// (CUDA C++ Programming Guide, "Function Parameters" and "Technical
+// Specifications per Compute Capability").
+constexpr int64_t kMaxArguments = 4096 / sizeof(DevicePointer);
+constexpr int64_t kMaxBlocks = std::numeric_limits<int32_t>::max();
+
+absl::Status CheckCount(absl::string_view kernel, int64_t count,
+                        absl::string_view what, int64_t most) {
+  if (count <= most) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("kernel ", kernel, " has ",
+                                                   count, " ", what,
+                                                   ", and a GPU takes ", most));
+}
 
 DevicePointer AddressOf(const std::byte* bytes) {
   return reinterpret_cast<DevicePointer>(bytes);
@@ -106,24 +121,33 @@ Module::~Module() {
   gpu_.driver_.ModuleUnload(handle_);
 }
 
-absl::StatusOr<FunctionHandle> Module::Find(const std::string& name,
-                                            int64_t shared_bytes) const {
+absl::StatusOr<KernelCall> Module::Call(const Kernel& kernel,
+                                        const std::string& name,
+                                        size_t arguments) const {
+  OCANNL_RETURN_IF_ERROR(CheckCount(name, static_cast<int64_t>(arguments),
+                                    "arguments", kMaxArguments));
+  OCANNL_RETURN_IF_ERROR(CheckCount(name, kernel.blocks, "blocks", kMaxBlocks));
   OCANNL_RETURN_IF_ERROR(gpu_.Enter());
   FunctionHandle function = nullptr;
   OCANNL_RETURN_IF_ERROR(gpu_.Check(
       gpu_.driver_.ModuleGetFunction(&function, handle_, name.c_str()),
       absl::StrCat("kernel ", name)));
-  if (shared_bytes > gpu_.max_shared_bytes()) {
+  if (kernel.shared_bytes > gpu_.max_shared_bytes()) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("a block of kernel ", name, " needs ", shared_bytes,
+        absl::StrCat("a block of kernel ", name, " needs ", kernel.shared_bytes,
                      " bytes of shared memory, and has ",
                      gpu_.max_shared_bytes(), " on ", gpu_.model()));
   }
   OCANNL_RETURN_IF_ERROR(gpu_.Check(
       gpu_.driver_.FuncSetAttribute(function, kMaxDynamicSharedSizeBytes,
-                                    static_cast<int>(shared_bytes)),
+                                    static_cast<int>(kernel.shared_bytes)),
       absl::StrCat("shared memory of kernel ", name)));
-  return function;
+  return KernelCall{.function = function,
+                    .blocks = kernel.blocks,
+                    .threads = kernel.threads,
+                    .shared_bytes = kernel.shared_bytes,
+                    .arguments = std::vector<const std::byte*>(arguments),
+                    .after = {}};
 }
 
 Graph::~Graph() {

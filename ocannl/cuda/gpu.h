@@ -28,6 +28,7 @@
 #include "ocannl/core/runtime/device_queue.h"
 #include "ocannl/core/runtime/threads/event.h"
 #include "ocannl/cuda/driver.h"
+#include "ocannl/cuda/kernel_text.h"
 
 namespace ocannl::cuda {
 
@@ -76,23 +77,6 @@ class GpuQueue : public DeviceQueue,
   DeviceMemory scratch_;
 };
 
-// Kernels that a GPU has loaded.
-class Module {
- public:
-  Module(const Gpu* gpu, ModuleHandle handle) : gpu_(*gpu), handle_(handle) {}
-  Module(const Module&) = delete;
-  ~Module();
-
-  // The kernel of that name, whose blocks have so much dynamic shared memory at
-  // most. Errors: none of that name; more memory than a block can have.
-  absl::StatusOr<FunctionHandle> Find(const std::string& name,
-                                      int64_t shared_bytes) const;
-
- private:
-  const Gpu& gpu_;
-  const ModuleHandle handle_;
-};
-
 // A call of a kernel. Arguments are addresses.
 struct KernelCall {
   FunctionHandle function;
@@ -101,6 +85,24 @@ struct KernelCall {
   int64_t shared_bytes;
   std::vector<const std::byte*> arguments;
   std::vector<size_t> after;  // which earlier calls of a graph it waits for
+};
+
+// Kernels that a GPU has loaded.
+class Module {
+ public:
+  Module(const Gpu* gpu, ModuleHandle handle) : gpu_(*gpu), handle_(handle) {}
+  Module(const Module&) = delete;
+  ~Module();
+
+  // A call of `kernel`, the function of that name, which waits for none, with
+  // room for so many arguments. Errors: none of that name; more shared memory,
+  // arguments or blocks than the GPU has or takes.
+  absl::StatusOr<KernelCall> Call(const Kernel& kernel, const std::string& name,
+                                  size_t arguments) const;
+
+ private:
+  const Gpu& gpu_;
+  const ModuleHandle handle_;
 };
 
 // Calls that are launched at once (CUDA graphs).

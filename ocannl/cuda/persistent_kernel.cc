@@ -7,7 +7,6 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/schedule/gpu/one_block.h"
-#include "ocannl/cuda/make_call.h"
 
 namespace ocannl::cuda {
 
@@ -25,9 +24,9 @@ absl::StatusOr<std::unique_ptr<PersistentKernel>> PersistentKernel::Make(
   OCANNL_ASSIGN_OR_RETURN(made->plan_, PlanBuffers(block));
   OCANNL_ASSIGN_OR_RETURN(made->module_, gpu.Load(code));
   const Kernel& kernel = text.kernels[0];
-  OCANNL_ASSIGN_OR_RETURN(
-      made->call_, MakeCall(*made->module_, kernel, text.functions[0].name,
-                            kernel.buffers.size() + 1));
+  OCANNL_ASSIGN_OR_RETURN(made->call_,
+                          made->module_->Call(kernel, text.functions[0].name,
+                                              kernel.buffers.size() + 1));
   made->buffers_ = kernel.buffers;
   OCANNL_ASSIGN_OR_RETURN(
       made->cells_, DeviceMemory::Allocate(
