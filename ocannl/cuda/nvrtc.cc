@@ -39,45 +39,44 @@ std::string FileOf(const std::string& directory, absl::string_view start) {
 
 }  // namespace
 
-// Named as in nvrtc.h of the toolkit.
+// NVRTC_FUNCTION(name, parameters): each of them, by its name in nvrtc.h of the
+// toolkit less "nvrtc". All return an nvrtcResult.
+#define OCANNL_NVRTC_FUNCTIONS(NVRTC_FUNCTION)                                 \
+  NVRTC_FUNCTION(Version, (int* major, int* minor))                            \
+  NVRTC_FUNCTION(                                                              \
+      CreateProgram,                                                           \
+      (Program * program, const char* text, const char* name, int num_headers, \
+       const char* const* headers, const char* const* include_names))          \
+  NVRTC_FUNCTION(DestroyProgram, (Program * program))                          \
+  NVRTC_FUNCTION(CompileProgram, (Program program, int num_options,            \
+                                  const char* const* options))                 \
+  NVRTC_FUNCTION(GetProgramLogSize, (Program program, size_t * size))          \
+  NVRTC_FUNCTION(GetProgramLog, (Program program, char* log))                  \
+  NVRTC_FUNCTION(GetPTXSize, (Program program, size_t * size))                 \
+  NVRTC_FUNCTION(GetPTX, (Program program, char* ptx))                         \
+  NVRTC_FUNCTION(GetCUBINSize, (Program program, size_t * size))               \
+  NVRTC_FUNCTION(GetCUBIN, (Program program, char* cubin))
+
 struct Nvrtc::Functions {
   // The compiler opens its builtins by name, which the loader finds among what
   // is open even where it does not know the directory.
   Library builtins;
   Library nvrtc;
 
-  Result (*Version)(int* major, int* minor);
   const char* (*GetErrorString)(Result);
-  Result (*CreateProgram)(Program*, const char* text, const char* name,
-                          int num_headers, const char* const* headers,
-                          const char* const* include_names);
-  Result (*DestroyProgram)(Program*);
-  Result (*CompileProgram)(Program, int num_options,
-                           const char* const* options);
-  Result (*GetProgramLogSize)(Program, size_t*);
-  Result (*GetProgramLog)(Program, char*);
-  Result (*GetPTXSize)(Program, size_t*);
-  Result (*GetPTX)(Program, char*);
-  Result (*GetCUBINSize)(Program, size_t*);
-  Result (*GetCUBIN)(Program, char*);
-
-  template <class Function>
-  bool Find(const char* name, Function*& function) {
-    function = nvrtc->Find<Function>(name);
-    return function != nullptr;
-  }
+#define OCANNL_MEMBER(name, parameters) Result(*name) parameters;
+  OCANNL_NVRTC_FUNCTIONS(OCANNL_MEMBER)
+#undef OCANNL_MEMBER
 
   bool FindAll() {
-    return Find("nvrtcVersion", Version) &&
-           Find("nvrtcGetErrorString", GetErrorString) &&
-           Find("nvrtcCreateProgram", CreateProgram) &&
-           Find("nvrtcDestroyProgram", DestroyProgram) &&
-           Find("nvrtcCompileProgram", CompileProgram) &&
-           Find("nvrtcGetProgramLogSize", GetProgramLogSize) &&
-           Find("nvrtcGetProgramLog", GetProgramLog) &&
-           Find("nvrtcGetPTXSize", GetPTXSize) && Find("nvrtcGetPTX", GetPTX) &&
-           Find("nvrtcGetCUBINSize", GetCUBINSize) &&
-           Find("nvrtcGetCUBIN", GetCUBIN);
+    GetErrorString = nvrtc->Find<const char*(Result)>("nvrtcGetErrorString");
+    bool all = GetErrorString != nullptr;
+#define OCANNL_FIND(name, parameters)                   \
+  name = nvrtc->Find<Result parameters>("nvrtc" #name); \
+  all = all && name != nullptr;
+    OCANNL_NVRTC_FUNCTIONS(OCANNL_FIND)
+#undef OCANNL_FIND
+    return all;
   }
 
   absl::Status Check(Result result, absl::string_view what) const {
