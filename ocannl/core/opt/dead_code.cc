@@ -13,23 +13,16 @@
 namespace ocannl {
 namespace {
 
-// What a live store, other than its own accumulation, reads.
-struct Live {
-  IdVector<BufferId, bool> buffers;
-  IdVector<LocalId, bool> locals;
-};
-
-// A store that nothing reads is dead, and so is what it alone reads. Each
-// statement and each read is looked at once.
+// A store that nothing reads is dead, and so is what it alone reads: what no
+// live store, other than its own accumulation, reads. Each statement and each
+// read is looked at once.
 class Liveness {
  public:
   explicit Liveness(const LoopProgram& program)
       : program_(program),
         num_buffers_(program.buffers.size()),
         readers_(num_buffers_ + program.locals.size()),
-        writers_(readers_.size()) {}
-
-  Live Find() && {
+        writers_(readers_.size()) {
     WalkStmts(program_.body, [&](const Stmt& stmt) { Add(stmt); });
     for (BufferId k : program_.buffers.ids()) {
       // Whoever runs the program reads the others.
@@ -48,15 +41,10 @@ class Liveness {
         }
       }
     }
-    Live live;
-    for (BufferId k : program_.buffers.ids()) {
-      live.buffers.push_back(readers_[Number(k)] > 0);
-    }
-    for (LocalId k : program_.locals.ids()) {
-      live.locals.push_back(readers_[Number(k)] > 0);
-    }
-    return live;
   }
+
+  bool IsLive(BufferId buffer) const { return readers_[Number(buffer)] > 0; }
+  bool IsLive(LocalId local) const { return readers_[Number(local)] > 0; }
 
  private:
   // Buffers come first, then locals.
@@ -99,11 +87,11 @@ class Liveness {
 };
 
 // Drops dead stores.
-void Sweep(const LoopProgram& program, const Live& live, Block& block) {
+void Sweep(const LoopProgram& program, const Liveness& live, Block& block) {
   std::vector<Stmt> kept;
   for (Stmt& stmt : block.stmts) {
     auto writes_live = [&](const auto&) {
-      return live.buffers[WrittenBy(program, stmt)] == true;
+      return live.IsLive(WrittenBy(program, stmt));
     };
     bool keep = std::visit(
         Overload{
@@ -114,8 +102,8 @@ void Sweep(const LoopProgram& program, const Live& live, Block& block) {
             [&](Set& set) { return writes_live(set); },
             [&](Scatter& scatter) { return writes_live(scatter); },
             [&](ZeroOut& zero) { return writes_live(zero); },
-            [&](DeclareLocal& let) { return live.locals[let.local] == true; },
-            [&](SetLocal& set) { return live.locals[set.local] == true; },
+            [&](DeclareLocal& let) { return live.IsLive(let.local); },
+            [&](SetLocal& set) { return live.IsLive(set.local); },
             [](Comment&) { return true; },
         },
         static_cast<Stmt::variant&>(stmt));
@@ -125,7 +113,7 @@ void Sweep(const LoopProgram& program, const Live& live, Block& block) {
 }
 
 // Numbers what is still mentioned anew.
-LoopProgram Compact(const LoopProgram& program, const Live& live) {
+LoopProgram Compact(const LoopProgram& program, const Liveness& live) {
   LoopProgram compact{.name = program.name,
                       .statics = program.statics,
                       .buffers = {},
@@ -135,12 +123,12 @@ LoopProgram Compact(const LoopProgram& program, const Live& live) {
                       .body = {}};
   IdVector<BufferId, BufferId> buffers;
   for (BufferId k : program.buffers.ids()) {
-    buffers.push_back(live.buffers[k] ? compact.buffers.Add(program.buffers[k])
-                                      : BufferId());
+    buffers.push_back(live.IsLive(k) ? compact.buffers.Add(program.buffers[k])
+                                     : BufferId());
   }
   IdVector<LocalId, LocalId> locals;
   for (LocalId k : program.locals.ids()) {
-    locals.push_back(live.locals[k] ? compact.locals.Add(program.locals[k])
+    locals.push_back(live.IsLive(k) ? compact.locals.Add(program.locals[k])
                                     : LocalId());
   }
   compact.body =
@@ -155,7 +143,7 @@ LoopProgram Compact(const LoopProgram& program, const Live& live) {
 }  // namespace
 
 LoopProgram EliminateDeadCode(LoopProgram program) {
-  const Live live = Liveness(program).Find();
+  const Liveness live(program);
   Sweep(program, live, program.body);
   return Compact(program, live);
 }
