@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/runtime/routine.h"
 
-#include <chrono>
-
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -112,7 +110,6 @@ Routine::CodeToMerge() {
 }
 
 absl::Status Routine::Run() {
-  using Clock = std::chrono::steady_clock;
   const std::shared_ptr<const LinkedCode>* code = &code_;
   if (record_->merges != nullptr) {
     OCANNL_RETURN_IF_ERROR(CheckMerge());
@@ -121,15 +118,7 @@ absl::Status Routine::Run() {
   if (runs() == 0) OCANNL_RETURN_IF_ERROR(CheckReady());
   OCANNL_RETURN_IF_ERROR(context_.ReadBy(*record_));
   OCANNL_RETURN_IF_ERROR(context_.stream().WaitForReaders(*code_));
-  if (timed_) {
-    context_.stream().Sync();
-    const Clock::time_point start = Clock::now();
-    context_.stream().Run(*code, static_cells_->values);
-    context_.stream().Sync();
-    seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
-  } else {
-    context_.stream().Run(*code, static_cells_->values);
-  }
+  context_.stream().Run(*code, static_cells_->values);
   if (++record_->runs > 1) return absl::OkStatus();
   for (BufferId k : code_->arrays.ids()) {
     // What is read as well was written before.

@@ -86,11 +86,6 @@ class Routine {
 
   int64_t runs() const { return record_->runs; }
 
-  // Whether to measure the time of runs. Measuring takes time itself and
-  // disables deferred runs; it is off by default.
-  void set_timed(bool timed) { timed_ = timed; }
-  double seconds() const { return seconds_; }  // of the runs measured
-
  private:
   friend class Context;
   Routine(std::shared_ptr<const LinkedCode> code, Context context);
@@ -111,8 +106,6 @@ class Routine {
   std::vector<Conflict> conflicts_;
   std::vector<StaticRef> statics_;
   std::shared_ptr<StaticRef::Cells> static_cells_;
-  bool timed_ = false;
-  double seconds_ = 0;
 };
 
 }  // namespace ocannl
