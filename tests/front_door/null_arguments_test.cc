@@ -134,6 +134,7 @@ TEST(NullArgumentsTest, OfRuns) {
 TEST(NullArgumentsDeathTest, OfConstructors) {
   EXPECT_DEATH(Device("host", nullptr), "the backend of device `host` is null");
   EXPECT_DEATH(Context(nullptr), "the stream of a Context is null");
+  EXPECT_DEATH(Stream(nullptr), "the device of a Stream is null");
   EXPECT_DEATH(VirtualDevices(nullptr, 1), "`virtual:0` is null");
   EXPECT_DEATH(train::Session(nullptr, {}), "`session` is null");
   EXPECT_DEATH(Checked(nullptr), "the tier is null");

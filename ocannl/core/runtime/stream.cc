@@ -5,11 +5,18 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
+
+Stream::Stream(const Device* device, const StreamOptions& options)
+    : device_(device), options_(options), trace_(device), merge_(device) {
+  CHECK(device != nullptr) << "the device of a Stream is null";
+  queue_ = device->backend().MakeQueue();
+}
 
 Stream::~Stream() {
   ReleaseMerge();

@@ -40,12 +40,7 @@ class Stream {
  public:
   // The device must outlive the stream, and so must its worker, which may serve
   // streams of other devices too, all of one thread.
-  explicit Stream(const Device* device, const StreamOptions& options = {})
-      : device_(device),
-        options_(options),
-        queue_(device->backend().MakeQueue()),
-        trace_(device),
-        merge_(device) {}
+  explicit Stream(const Device* device, const StreamOptions& options = {});
   // Returns when all work is submitted.
   ~Stream();
   Stream(const Stream&) = delete;
