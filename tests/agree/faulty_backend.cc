@@ -142,7 +142,7 @@ LoopProgram ForgetsTheLastIteration(LoopProgram program) {
 // Statement by statement over the iterations, whether they depend on each
 // other or not.
 LoopProgram DistributesLoops(LoopProgram program) {
-  IteratorId next = NextIterator(program);
+  CountIterators(program);
   std::vector<Stmt> body;
   for (Stmt& stmt : program.body.stmts) {
     For* loop = std::get_if<For>(&stmt);
@@ -155,7 +155,7 @@ LoopProgram DistributesLoops(LoopProgram program) {
       continue;
     }
     for (Stmt& inner : loop->body.stmts) {
-      For part = {LoopKind::kFor, next++, loop->extent, {}};
+      For part = {LoopKind::kFor, program.FreshIterator(), loop->extent, {}};
       part.body.stmts.push_back(std::move(inner));
       Substitute(program, part.body, [&](Symbol symbol) -> Affine {
         bool own = symbol == Iterator(loop->iterator);

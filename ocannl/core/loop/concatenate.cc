@@ -47,19 +47,20 @@ class Concatenator {
     for (BufferId k : program.buffers.ids()) {
       buffers.push_back(BufferFor(number, k, part));
     }
+    const int32_t first_iterator = all().next_iterator.index;
     Block body =
         Renumber(program, program.body,
                  {.buffer = [&](BufferId buffer) { return buffers[buffer]; },
                   .local = [&](LocalId local) { return locals[local]; },
                   .iterator =
                       [&](IteratorId iterator) {
-                        iterator.index += next_iterator_.index;
+                        iterator.index += first_iterator;
                         return iterator;
                       },
                   .first_static = first_static},
                  all());
     for (Stmt& stmt : body.stmts) all().body.stmts.push_back(std::move(stmt));
-    next_iterator_ = NextIterator(all());
+    CountIterators(all());
   }
 
   Concatenation Take() && { return std::move(result_); }
@@ -92,7 +93,6 @@ class Concatenator {
   Concatenation result_;
   absl::flat_hash_set<std::string> names_;
   absl::flat_hash_map<const void*, BufferId> bound_;
-  IteratorId next_iterator_ = {0};
 };
 
 }  // namespace

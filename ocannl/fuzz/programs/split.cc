@@ -20,10 +20,9 @@ constexpr int64_t kParts[] = {2, 3, 4, 5, 8, 16, 17};
 class Splitter {
  public:
   Splitter(LoopProgram* program, Random* random, const Policies& policies)
-      : program_(program),
-        random_(random),
-        policies_(policies),
-        next_iterator_(NextIterator(*program)) {}
+      : program_(program), random_(random), policies_(policies) {
+    CountIterators(*program);
+  }
 
   void Split(Block& block, bool outermost) {
     std::vector<Stmt> stmts;
@@ -48,10 +47,10 @@ class Splitter {
 
  private:
   For InTwo(For loop, int64_t part) {
-    For outer = {loop.kind, next_iterator_++, loop.extent / part, {}};
+    For outer = {loop.kind, program_->FreshIterator(), loop.extent / part, {}};
     bool innermost = loop.kind == LoopKind::kVec;
     if (innermost) outer.kind = LoopKind::kFor;
-    For inner = {loop.kind, next_iterator_++, part, {}};
+    For inner = {loop.kind, program_->FreshIterator(), part, {}};
     if (!innermost) inner.kind = DrawKind(*random_, policies_, part, false);
     inner.body = std::move(loop.body);
     Substitute(*program_, inner.body, [&](Symbol symbol) -> Affine {
@@ -83,10 +82,10 @@ class Splitter {
   void Rename(For& loop) {
     absl::flat_hash_map<IteratorId, IteratorId> iterators;
     absl::flat_hash_map<LocalId, LocalId> locals;
-    iterators[loop.iterator] = next_iterator_++;
+    iterators[loop.iterator] = program_->FreshIterator();
     RewriteStmts(loop.body, [&](Stmt& stmt) {
       if (const For* inner = std::get_if<For>(&stmt)) {
-        iterators[inner->iterator] = next_iterator_++;
+        iterators[inner->iterator] = program_->FreshIterator();
       } else if (const DeclareLocal* let = std::get_if<DeclareLocal>(&stmt)) {
         locals[let->local] =
             program_->locals.Add({absl::StrCat("v", program_->locals.size()),
@@ -122,7 +121,6 @@ class Splitter {
   LoopProgram* program_;
   Random* random_;
   const Policies& policies_;
-  IteratorId next_iterator_;
 };
 
 }  // namespace
