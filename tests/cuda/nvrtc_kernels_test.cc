@@ -12,7 +12,6 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
-#include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/cuda/kernel_text.h"
 #include "ocannl/cuda/nvrtc.h"
 #include "ocannl/fuzz/programs/generate.h"
@@ -68,7 +67,7 @@ class NvrtcKernelsTest : public testing::Test {
 TEST_F(NvrtcKernelsTest, ProgramsOfTheAgreeSuite) {
   for (const auto& [name, program] : AgreePrograms()) {
     SCOPED_TRACE(name);
-    const auto demoted = rewrite::RunScript(program, "demote");
+    const auto demoted = gpu::Demoted(program);
     ASSERT_THAT(demoted, IsOk());
     ExpectExact(*demoted);
     ExpectExact(gpu::ScheduleGpu(program, gpu::kSm90));
