@@ -195,8 +195,7 @@ const std::vector<Stage>& AllStages() {
 absl::Status ReadTarget(const CommandLine& line, StagesRequest& request) {
   const bool has_isa = line.Has("isa");
   if (has_isa && line.Has("target")) {
-    return absl::InvalidArgumentError(
-        "--isa and --target say the same; give one of them");
+    return UserError("--isa and --target say the same; give one of them");
   }
   const std::string flag = has_isa ? "isa" : "target";
   const std::string& name = line.GetString(flag);

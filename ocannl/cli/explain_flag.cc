@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/flags/run_options.h"
 #include "ocannl/jit/explain_x86.h"
 
@@ -17,8 +18,7 @@ absl::Status WriteExplained(const CommandLine& line, Explanation explanation,
                             std::string directory) {
   if (directory.empty()) directory = UserPath(line.GetString("explain"));
   if (directory.empty()) {
-    return absl::InvalidArgumentError(
-        "--explain= names no directory; write --explain=DIR");
+    return UserError("--explain= names no directory; write --explain=DIR");
   }
   const LoopProgram& program = explanation.program;
   OCANNL_ASSIGN_OR_RETURN(const auto skip, SkippedCodePasses(line));

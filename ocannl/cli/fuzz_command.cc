@@ -79,8 +79,7 @@ absl::Status FuzzCommand(const CommandLine& line, std::ostream& out) {
   OCANNL_ASSIGN_OR_RETURN(bool graphs, line.GetBool("graphs"));
   OCANNL_ASSIGN_OR_RETURN(bool verbose, line.GetBool("verbose"));
   if (line.Has("corpus") && (graphs || !notation)) {
-    return absl::InvalidArgumentError(
-        "--corpus is for texts; add --notation, or leave it out");
+    return UserError("--corpus is for texts; add --notation, or leave it out");
   }
   std::vector<std::string> names =
       absl::StrSplit(line.GetString("tiers"), ',', absl::SkipEmpty());

@@ -15,6 +15,7 @@
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/cd/parse.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/loop/parse.h"
@@ -100,8 +101,7 @@ absl::StatusOr<ProgramFile> ReadProgram(const std::string& path) {
   OCANNL_RETURN_IF_ERROR(text.status());
   absl::StatusOr<ProgramFile> file = ParseFile(path, *text);
   if (file.ok()) return file;
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": ", WithSource(file.status(), *text).message()));
+  return UserError(path, ": ", WithSource(file.status(), *text).message());
 }
 
 }  // namespace ocannl

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/walk.h"
 
 namespace ocannl {
@@ -22,9 +23,9 @@ absl::Status CheckKind(const LoopProgram& program, const For& loop,
   bool is_around = false;
   WalkLoops(loop.body, [&](const For&) { is_around = true; });
   if (is_around) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, " is around another loop: only an innermost one can ",
-        "run as lanes"));
+    return UserError(name,
+                     " is around another loop: only an innermost one can ",
+                     "run as lanes");
   }
   return CheckNone(WhyNotVectorizable(program, loop), program,
                    absl::StrCat(name, " cannot run as lanes"));
@@ -42,8 +43,7 @@ absl::Status CheckKinds(const LoopProgram& program, FaultPlace* place) {
     ++visited;
   });
   if (status.ok()) return status;
-  return absl::InvalidArgumentError(
-      absl::StrCat(status.message(), "; make it a for loop"));
+  return UserError(status.message(), "; make it a for loop");
 }
 
 absl::Status VerifyPromises(const LoopProgram& program, FaultPlace* place) {

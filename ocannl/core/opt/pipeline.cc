@@ -11,6 +11,7 @@
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/trace_events.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/opt/common_subexpressions.h"
 #include "ocannl/core/opt/dead_code.h"
@@ -48,8 +49,8 @@ absl::Status CheckName(absl::string_view name) {
   }
   absl::btree_set<absl::string_view> names;
   for (const Pass& pass : kPasses) names.insert(pass.name);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "no pass `", name, "`; the passes are ", absl::StrJoin(names, ", ")));
+  return UserError("no pass `", name, "`; the passes are ",
+                   absl::StrJoin(names, ", "));
 }
 
 absl::Status VerifyAfter(absl::string_view what, const LoopProgram& program,

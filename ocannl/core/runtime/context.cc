@@ -11,6 +11,7 @@
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/runtime/linked_code.h"
@@ -60,11 +61,11 @@ bool Context::SharesMemoryWith(const Context& other) const {
 absl::Status Context::CheckMemory(absl::string_view name, const Context& from,
                                   absl::string_view copy) const {
   if (SharesMemoryWith(from)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "`", name, "` is in the memory of ",
-      from.stream().device().backend().memory().name(), ", and this stream ",
-      "works in that of ", stream().device().backend().memory().name(),
-      "; call ", copy, "(\"", name, "\", from)"));
+  return UserError("`", name, "` is in the memory of ",
+                   from.stream().device().backend().memory().name(),
+                   ", and this stream ", "works in that of ",
+                   stream().device().backend().memory().name(), "; call ", copy,
+                   "(\"", name, "\", from)");
 }
 
 absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindOrMake(
@@ -74,11 +75,11 @@ absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindOrMake(
   if (found != state_->arrays.end()) {
     const DeviceArray& array = *found->second;
     if (array.dtype == dtype && array.dims == dims) return found->second;
-    return absl::InvalidArgumentError(absl::StrCat(
+    return UserError(
         user, " needs `", name, "` as ", DescribeArray(dtype, dims),
         ", but the context has `", name, "` as ",
         DescribeArray(array.dtype, array.dims),
-        "; give it so, or another name, or start from a new context"));
+        "; give it so, or another name, or start from a new context");
   }
   return MakeDeviceArray(stream().device(), name, dtype, dims);
 }
@@ -86,8 +87,8 @@ absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindOrMake(
 absl::StatusOr<Routine> Context::Link(
     LoopProgram program, std::shared_ptr<const Executable> executable) const {
   if (executable == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the code of ", program.name, " is null; give that of Compile"));
+    return UserError("the code of ", program.name,
+                     " is null; give that of Compile");
   }
   auto record = std::make_shared<LinkedRoutine>();
   record->name = program.name;

@@ -2,9 +2,9 @@
 #include "ocannl/core/runtime/merge_buffer.h"
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/tensor/memory_mode.h"
 
@@ -29,17 +29,17 @@ absl::StatusOr<std::string> MergedArray(const LoopProgram& program,
                                         const Buffer& merge) {
   absl::string_view name = merge.name;
   if (!absl::ConsumeSuffix(&name, kMergeSuffix)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "routine `", program.name, "` has the merge buffer `", merge.name,
-        "`, which names no array; call it `", merge.name, kMergeSuffix,
-        "` if that of another context is `", merge.name, "`"));
+    return UserError("routine `", program.name, "` has the merge buffer `",
+                     merge.name, "`, which names no array; call it `",
+                     merge.name, kMergeSuffix,
+                     "` if that of another context is `", merge.name, "`");
   }
   for (const Buffer& other : program.buffers) {
     if (other.role != Role::kMerge || &other == &merge) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "routine `", program.name, "` reads `", merge.name, "` and `",
-        other.name, "`, but a stream has one merge buffer; make two routines ",
-        "of it"));
+    return UserError("routine `", program.name, "` reads `", merge.name,
+                     "` and `", other.name,
+                     "`, but a stream has one merge buffer; make two routines ",
+                     "of it");
   }
   return std::string(name);
 }

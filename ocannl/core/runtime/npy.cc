@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/runtime/npy_header.h"
 
@@ -18,13 +19,14 @@ namespace {
 constexpr absl::string_view kMagic("\x93NUMPY", 6);
 constexpr size_t kMostHeaderBytes = kMostNpyFrontBytes - 12;
 
-absl::Status Error(absl::string_view name, absl::string_view message) {
-  return absl::InvalidArgumentError(absl::StrCat("`", name, "`: ", message));
+template <class... Parts>
+absl::Status Error(absl::string_view name, const Parts&... parts) {
+  return UserError("`", name, "`: ", parts...);
 }
 
 absl::Status Truncated(absl::string_view name, absl::string_view where) {
-  return Error(name, absl::StrCat("the file ends inside of its ", where,
-                                  "; copy or save it again"));
+  return Error(name, "the file ends inside of its ", where,
+               "; copy or save it again");
 }
 
 // `bytes` less the `size` bytes at its front, which are returned as a
@@ -68,17 +70,16 @@ absl::StatusOr<NpyFront> ParseNpyFront(absl::string_view bytes,
   uint32_t major = TakeNumber(1, &bytes);
   uint32_t minor = TakeNumber(1, &bytes);
   if ((major != 1 && major != 2) || minor != 0) {
-    return Error(name, absl::StrCat("version ", major, ".", minor,
-                                    " of the format is not supported; save "
-                                    "it with version 1.0 or 2.0"));
+    return Error(name, "version ", major, ".", minor,
+                 " of the format is not supported; save "
+                 "it with version 1.0 or 2.0");
   }
   size_t size = major == 1 ? 2 : 4;
   if (bytes.size() < size) return Truncated(name, "header");
   size_t header = TakeNumber(size, &bytes);
   if (header > kMostHeaderBytes) {
-    return Error(name,
-                 absl::StrCat("a header of ", header, " bytes is longer than ",
-                              kMostHeaderBytes, "; save it with numpy.save"));
+    return Error(name, "a header of ", header, " bytes is longer than ",
+                 kMostHeaderBytes, "; save it with numpy.save");
   }
   if (header > bytes.size()) return Truncated(name, "header");
   absl::StatusOr<NpyHeader> parsed = ParseNpyHeader(bytes.substr(0, header));
@@ -95,10 +96,10 @@ absl::StatusOr<NdArray> ParseNpy(absl::string_view bytes,
   absl::StatusOr<int64_t> size = ByteSize(header.dtype, header.dims);
   if (!size.ok()) return Error(name, size.status().message());
   if (static_cast<uint64_t>(*size) != bytes.size()) {
-    return Error(name, absl::StrCat("its header promises ",
-                                    DescribeArray(header.dtype, header.dims),
-                                    ", ", *size, " bytes, but ", bytes.size(),
-                                    " bytes follow it; copy or save it again"));
+    return Error(name, "its header promises ",
+                 DescribeArray(header.dtype, header.dims), ", ", *size,
+                 " bytes, but ", bytes.size(),
+                 " bytes follow it; copy or save it again");
   }
   NdArray array(header.dtype, header.dims);
   if (header.fortran_order) {
@@ -112,9 +113,9 @@ absl::StatusOr<NdArray> ParseNpy(absl::string_view bytes,
 
 absl::StatusOr<std::string> FormatNpy(const NdArray& array) {
   if (array.dims().size() > kMostNpyAxes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "an array of ", DescribeArray(array.dtype(), array.dims()),
-        " has more than ", kMostNpyAxes, " axes; reshape it before saving"));
+    return UserError("an array of ", DescribeArray(array.dtype(), array.dims()),
+                     " has more than ", kMostNpyAxes,
+                     " axes; reshape it before saving");
   }
   std::string header = Format(NpyHeader{
       .dtype = array.dtype(), .dims = array.dims(), .fortran_order = false});

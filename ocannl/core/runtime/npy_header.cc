@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 
 namespace ocannl {
 namespace {
@@ -29,26 +30,21 @@ std::string DescrOf(DType dtype) {
   return absl::StrCat("[('", Name(dtype), "', ", text("u"), ")]");
 }
 
-absl::Status Error(absl::string_view message) {
-  return absl::InvalidArgumentError(message);
-}
-
 absl::StatusOr<DType> ParseDescr(absl::string_view text) {
   for (DType dtype : kDTypes) {
     if (DescrOf(dtype) == text) return dtype;
   }
   if (absl::StartsWith(text, "'>")) {
-    return Error(absl::StrCat(
+    return UserError(
         "its numbers are big-endian (", text,
-        "); save array.astype(array.dtype.newbyteorder('<')) instead"));
+        "); save array.astype(array.dtype.newbyteorder('<')) instead");
   }
-  return Error(absl::StrCat("its numbers are of type ", text, ", not one of ",
-                            absl::StrJoin(kDTypes, " ",
-                                          [](std::string* out, DType dtype) {
-                                            absl::StrAppend(out,
-                                                            DescrOf(dtype));
-                                          }),
-                            "; save array.astype('<f4') instead"));
+  return UserError("its numbers are of type ", text, ", not one of ",
+                   absl::StrJoin(kDTypes, " ",
+                                 [](std::string* out, DType dtype) {
+                                   absl::StrAppend(out, DescrOf(dtype));
+                                 }),
+                   "; save array.astype('<f4') instead");
 }
 
 // A reader of the few Python expressions that a header is made of.
@@ -68,8 +64,8 @@ class Parser {
     if (!rest_.empty()) return Unexpected("the end");
     for (absl::string_view key : {"descr", "fortran_order", "shape"}) {
       if (!Has(key)) {
-        return Error(absl::StrCat("its header has no '", key,
-                                  "'; save it with numpy.save"));
+        return UserError("its header has no '", key,
+                         "'; save it with numpy.save");
       }
     }
     return header_;
@@ -82,9 +78,9 @@ class Parser {
   }
 
   absl::Status Unexpected(absl::string_view expected) const {
-    return Error(absl::StrCat("its header has '",
-                              absl::CHexEscape(rest_.substr(0, 10)), "' where ",
-                              expected, " should be; save it with numpy.save"));
+    return UserError("its header has '", absl::CHexEscape(rest_.substr(0, 10)),
+                     "' where ", expected,
+                     " should be; save it with numpy.save");
   }
 
   absl::Status Expect(absl::string_view text) {
@@ -105,8 +101,8 @@ class Parser {
   absl::Status Entry() {
     OCANNL_ASSIGN_OR_RETURN(absl::string_view key, String());
     if (Has(key)) {
-      return Error(absl::StrCat("its header has two '", absl::CHexEscape(key),
-                                "'; save it with numpy.save"));
+      return UserError("its header has two '", absl::CHexEscape(key),
+                       "'; save it with numpy.save");
     }
     keys_.emplace_back(key);
     OCANNL_RETURN_IF_ERROR(Expect(":"));
@@ -127,9 +123,8 @@ class Parser {
       return Unexpected("True or False");
     }
     if (key == "shape") return Shape();
-    return Error(absl::StrCat("its header has an unknown key '",
-                              absl::CHexEscape(key),
-                              "'; save it with numpy.save"));
+    return UserError("its header has an unknown key '", absl::CHexEscape(key),
+                     "'; save it with numpy.save");
   }
 
   // (), (2,) or (2, 3)
@@ -148,8 +143,8 @@ class Parser {
       rest_.remove_prefix(digits);
       header_.dims.push_back(dim);
       if (header_.dims.size() > kMostNpyAxes) {
-        return Error(absl::StrCat("it has more than ", kMostNpyAxes,
-                                  " axes; reshape it before saving"));
+        return UserError("it has more than ", kMostNpyAxes,
+                         " axes; reshape it before saving");
       }
       if (!Accept(",")) {
         OCANNL_RETURN_IF_ERROR(Expect(")"));

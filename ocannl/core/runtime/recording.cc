@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
@@ -50,9 +51,8 @@ absl::StatusOr<Recording> Recording::Make(const Context& context,
                                           absl::string_view name,
                                           int64_t capacity) {
   if (capacity < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a recording of `", name, "` cannot hold ", capacity,
-                     " values; give it room for at least 1"));
+    return UserError("a recording of `", name, "` cannot hold ", capacity,
+                     " values; give it room for at least 1");
   }
   OCANNL_ASSIGN_OR_RETURN(NdArray like, context.ZerosLike(name));
   const std::vector<std::string> taken = context.ArrayNames();

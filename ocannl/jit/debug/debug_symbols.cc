@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "ocannl/core/base/system/open_file.h"
+#include "ocannl/core/base/user_error.h"
 
 // GDB's interface: it stops at __jit_debug_register_code and then reads the
 // list of __jit_debug_descriptor. The names and fields are GDB's.
@@ -209,9 +210,8 @@ absl::Status CheckDebugSymbols(absl::string_view origin,
   if (wanted.empty()) return absl::OkStatus();
   for (absl::string_view word : absl::StrSplit(wanted, ',')) {
     if (word == "perf" || word == "gdb") continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(origin, "=", wanted, ": `", word,
-                     "` is no kind of symbols; write perf, gdb or perf,gdb"));
+    return UserError(origin, "=", wanted, ": `", word,
+                     "` is no kind of symbols; write perf, gdb or perf,gdb");
   }
   return absl::OkStatus();
 }
