@@ -9,6 +9,7 @@
 #ifndef OCANNL_CORE_SCHEDULE_CANONICALIZE_H_
 #define OCANNL_CORE_SCHEDULE_CANONICALIZE_H_
 
+#include <deque>
 #include <variant>
 #include <vector>
 
@@ -19,6 +20,16 @@ namespace ocannl {
 
 // What a statement is; monostate: one that stays as it is.
 using CanonicalNest = std::variant<std::monostate, PerfectNest, ScatterNest>;
+
+// A statement of the body that is to be fused, and what is known of it.
+struct WaitingNest {
+  std::vector<Stmt> comments;  // right before it: they move with it
+  Stmt stmt;
+  CanonicalNest nest;
+  Effects effects;
+  bool is_alone;  // it stays as it is
+};
+using WaitingNests = std::deque<WaitingNest>;
 
 // Returns what each statement of the program's body is then. Comments in nests
 // go; sums of numbers of less than 32 bits stay as they are.

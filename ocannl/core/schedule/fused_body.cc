@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/fused_body.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 #include <vector>
@@ -18,12 +17,6 @@ constexpr BufferId kTaken = {};  // the buffer of a zero_out that was taken
 void FusedBody::Append(Stmt stmt, FusedNest nest) {
   stmts_.push_back(std::move(stmt));
   nests_.push_back(std::move(nest));
-}
-
-void FusedBody::DropComments(size_t count) {
-  stmts_.resize(stmts_.size() - count);
-  nests_.resize(stmts_.size());
-  seen_ = std::min(seen_, stmts_.size());
 }
 
 std::vector<Stmt> FusedBody::Naming(

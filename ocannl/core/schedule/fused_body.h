@@ -22,9 +22,6 @@ class FusedBody {
 
   void Append(Stmt stmt, FusedNest nest);
 
-  // Takes the last `count` statements, comments, away.
-  void DropComments(size_t count);
-
   // The statements that name one of the buffers, in order.
   std::vector<Stmt> Naming(const absl::flat_hash_set<BufferId>& buffers);
 

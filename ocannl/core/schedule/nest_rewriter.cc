@@ -9,7 +9,6 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/rewrite/savepoint.h"
 #include "ocannl/core/schedule/verify_part.h"
 
 namespace ocannl {
@@ -173,13 +172,6 @@ absl::Status NestRewriter::FuseWith(const std::vector<NestLoop>& loops,
     OCANNL_RETURN_IF_ERROR(Fuse(loops[k], others[k]));
   }
   return absl::OkStatus();
-}
-
-bool NestRewriter::TryFuse(IteratorId first, const For& second) {
-  rewrite::Savepoint before(program_);
-  before.SaveEnd();
-  program_.body.stmts.push_back(second);
-  return before.RollBackUnlessOk(rewriter_.Fuse(first, second.iterator)).ok();
 }
 
 absl::StatusOr<NestLoop> NestRewriter::Enclose(const NestLoop& loop) {

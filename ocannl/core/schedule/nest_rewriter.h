@@ -102,9 +102,6 @@ class NestRewriter {
   absl::Status FuseWith(const std::vector<NestLoop>& loops, Stmt other,
                         const std::vector<NestLoop>& others);
 
-  // The same with a loop of as many iterations; false where it is not legal.
-  bool TryFuse(IteratorId first, const For& second);
-
   // The loop becomes the body of a new unit loop, which is returned.
   absl::StatusOr<NestLoop> Enclose(const NestLoop& loop);
 

@@ -49,28 +49,32 @@ bool IsUnscheduled(const For& rows) {
 struct Member {
   const For* loop;
   const PerfectNest* map;  // with the rows as its outermost loop, or null
+
+  NestLoop rows() const { return {loop->iterator, loop->extent}; }
 };
 
 class RowFuser {
  public:
-  RowFuser(LoopProgram& program, absl::Span<const Stmt> stmts,
-           absl::Span<const CanonicalNest> nests, const Target& target)
-      : program_(program), stmts_(stmts), nests_(nests), target_(target) {}
+  RowFuser(LoopProgram& program, const WaitingNests& nests,
+           const Target& target)
+      : program_(program), nests_(nests), target_(target) {}
 
   std::optional<FusedRows> Fuse() {
-    const std::optional<Member> first = AsMember(0);
+    const std::optional<Member> first =
+        StartsRows() ? AsMember(nests_[0]) : std::nullopt;
     if (!first) return std::nullopt;
     std::string script;
     NestRewriter rewriter(program_, *first->loop, rewrite::Legality::kProve,
                           &script);
     std::vector<Member> members = {*first};
-    size_t count = 1;
-    for (size_t k = 1; k < stmts_.size(); ++k) {
-      if (std::holds_alternative<Comment>(stmts_[k])) continue;
-      const std::optional<Member> next = AsMember(k);
-      if (!next || !rewriter.TryFuse(first->loop->iterator, *next->loop)) break;
+    for (size_t k = 1; k < nests_.size(); ++k) {
+      const std::optional<Member> next = AsMember(nests_[k]);
+      if (!next ||
+          !rewriter.FuseWith({first->rows()}, *next->loop, {next->rows()})
+               .ok()) {
+        break;
+      }
       members.push_back(*next);
-      count = k + 1;
     }
     const bool is_fused =
         members.size() > 1 && absl::c_any_of(members, [](const Member& member) {
@@ -80,7 +84,7 @@ class RowFuser {
     std::move(rewriter).MoveTo(block);
     if (!is_fused) return std::nullopt;
     FusedRows rows{.loop = std::get<For>(std::move(block.stmts[0])),
-                   .count = count,
+                   .count = members.size(),
                    .maps = {},
                    .is_parallel = Cycles(members) > kMinParallelCycles,
                    .script = std::move(script)};
@@ -94,10 +98,25 @@ class RowFuser {
   }
 
  private:
-  std::optional<Member> AsMember(size_t at) {
-    const For* loop = std::get_if<For>(&stmts_[at]);
-    if (loop == nullptr) return std::nullopt;
-    const auto* nest = std::get_if<PerfectNest>(&nests_[at]);
+  // Whether a reduction of rows comes before the first statement that is not a
+  // loop with as many iterations as the first one: else there is nothing to
+  // fuse, and no need of dependence tests.
+  bool StartsRows() const {
+    const For* first = std::get_if<For>(&nests_[0].stmt);
+    if (first == nullptr) return false;
+    for (const WaitingNest& nest : nests_) {
+      const For* loop = std::get_if<For>(&nest.stmt);
+      if (loop == nullptr || loop->extent != first->extent) return false;
+      const bool is_plain = std::holds_alternative<PerfectNest>(nest.nest);
+      if (!is_plain && Reduces(program_, *loop)) return true;
+    }
+    return false;
+  }
+
+  std::optional<Member> AsMember(const WaitingNest& waiting) const {
+    const For* loop = std::get_if<For>(&waiting.stmt);
+    if (loop == nullptr || waiting.is_alone) return std::nullopt;
+    const auto* nest = std::get_if<PerfectNest>(&waiting.nest);
     if (nest != nullptr) {
       const bool is_map =
           !nest->accumulates() && nest->outputs[0].iterator == loop->iterator;
@@ -134,8 +153,7 @@ class RowFuser {
   }
 
   LoopProgram& program_;
-  const absl::Span<const Stmt> stmts_;
-  const absl::Span<const CanonicalNest> nests_;
+  const WaitingNests& nests_;
   const Target& target_;
 };
 
@@ -171,24 +189,10 @@ int64_t RowsOfBlock(const LoopProgram& program, const FusedRows& rows,
 
 }  // namespace
 
-size_t CountPlainRows(const LoopProgram& program,
-                      absl::Span<const Stmt> stmts) {
-  const For* first = std::get_if<For>(&stmts[0]);
-  if (first == nullptr) return 1;
-  for (size_t k = 0; k < stmts.size(); ++k) {
-    if (std::holds_alternative<Comment>(stmts[k])) continue;
-    const For* loop = std::get_if<For>(&stmts[k]);
-    if (loop == nullptr || loop->extent != first->extent) return k;
-    if (Reduces(program, *loop)) return 0;
-  }
-  return stmts.size();
-}
-
 std::optional<FusedRows> FuseRows(LoopProgram& program,
-                                  absl::Span<const Stmt> stmts,
-                                  absl::Span<const CanonicalNest> nests,
+                                  const WaitingNests& nests,
                                   const Target& target) {
-  return RowFuser(program, stmts, nests, target).Fuse();
+  return RowFuser(program, nests, target).Fuse();
 }
 
 absl::StatusOr<bool> ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,

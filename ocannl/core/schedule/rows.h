@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/canonicalize.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
@@ -26,24 +25,17 @@ namespace ocannl {
 
 struct FusedRows {
   For loop;
-  size_t count;                   // of the statements that it stands for
+  size_t count;                   // of the nests that it stands for
   std::vector<PerfectNest> maps;  // in the loop, to be scheduled
   bool is_parallel;               // there is enough to do
   std::string script;             // the rewrites that made it
 };
 
-// How many of `stmts`, one or more, come before the first that is not a loop
-// with as many iterations as the first one. 0 if one of them reduces rows.
-// FuseRows finds nothing that starts at these statements, so skipping them
-// saves dependence tests.
-size_t CountPlainRows(const LoopProgram& program, absl::Span<const Stmt> stmts);
-
-// One loop for the first statements of `stmts`, and a description of it. They
-// are statements of the program's body, with the comments among them. nullopt:
-// fewer than two fit, or none of them is a reduction of rows (split_reduce.h).
+// One loop for the first of the nests, one or more, and a description of it.
+// nullopt: fewer than two fit, or none of them is a reduction of rows
+// (split_reduce.h).
 std::optional<FusedRows> FuseRows(LoopProgram& program,
-                                  absl::Span<const Stmt> stmts,
-                                  absl::Span<const CanonicalNest> nests,
+                                  const WaitingNests& nests,
                                   const Target& target);
 
 // `rewriter` has the loop. Whether reductions of a block of rows are transposed

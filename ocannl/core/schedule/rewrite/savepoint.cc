@@ -31,10 +31,6 @@ void Savepoint::Save(size_t at) {
   }
 }
 
-void Savepoint::SaveEnd() {
-  if (!std::exchange(is_saved_, true)) before_ = program_.body.stmts.size();
-}
-
 void Savepoint::Appended(size_t count) {
   if (is_saved_) behind_ += count;
 }

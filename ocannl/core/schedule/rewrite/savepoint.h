@@ -34,8 +34,6 @@ class Savepoint {
   // of a buffer that it names. Call it too before statements appear next to it
   // or in its place.
   void Save(size_t at);
-  // Call it before statements are appended that RollBack is to remove.
-  void SaveEnd();
   // Called after statements were appended to the body, which stay there.
   void Appended(size_t count);
   // Save of all statements and their buffers.
@@ -54,7 +52,7 @@ class Savepoint {
   const size_t num_buffers_;
   const size_t num_locals_;
   const IteratorId next_iterator_;
-  bool is_saved_ = false;  // any statement, or the end
+  bool is_saved_ = false;  // any statement
   // Those with `before_` statements in front and `behind_` ones behind.
   std::vector<Stmt> stmts_;
   size_t before_ = 0;
