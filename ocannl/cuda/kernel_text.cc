@@ -24,17 +24,6 @@
 namespace ocannl::cuda {
 namespace {
 
-void Add(const Effects& more, Effects& effects) {
-  absl::c_copy(more.reads, std::back_inserter(effects.reads));
-  absl::c_copy(more.writes, std::back_inserter(effects.writes));
-}
-
-Effects EffectsOf(const LoopProgram& program, const Block& block) {
-  Effects effects;
-  for (const Stmt& stmt : block.stmts) Add(EffectsOf(program, stmt), effects);
-  return effects;
-}
-
 // One function, of statements that are all of a program.
 class FunctionWriter : public CWriter {
  public:
@@ -164,7 +153,8 @@ class FunctionWriter : public CWriter {
     const gpu::LoopNest threads(outermost);
     const Effects effects = Common(threads.body());
     if (Conflict(since_barrier_, effects)) WriteBarrier();
-    Add(effects, since_barrier_);
+    absl::c_copy(effects.reads, std::back_inserter(since_barrier_.reads));
+    absl::c_copy(effects.writes, std::back_inserter(since_barrier_.writes));
     if (threads.size < kernel_.threads) {
       Open("if (threadIdx.x < ", threads.size, ") ");
     } else {

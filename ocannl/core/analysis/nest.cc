@@ -2,10 +2,12 @@
 #include "ocannl/core/analysis/nest.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/analysis/dependence.h"
+#include "ocannl/core/analysis/references.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/walk.h"
 
@@ -45,14 +47,6 @@ bool UsesPrivate(const LoopProgram& program, const Stmt& stmt) {
   return uses;
 }
 
-bool UsesLocals(const LoopProgram& program, ExprId value) {
-  bool uses = false;
-  WalkLeaves(program, value, [&](const LeafValue& leaf) {
-    uses = uses || std::holds_alternative<GetLocal>(leaf);
-  });
-  return uses;
-}
-
 // What is all that is in the `loops`, one or more, that `stmt` is, if it may be
 // scheduled; else null.
 template <class T>
@@ -77,6 +71,33 @@ template <class Id>
 void KeepEachOnce(std::vector<Id>& ids) {
   absl::c_sort(ids);
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
+template <class StmtOrBlock>
+Effects CollectEffects(const LoopProgram& program, const StmtOrBlock& of) {
+  Effects effects;
+  WalkStmts(of, [&](const Stmt& stmt) {
+    const BufferId written = WrittenBy(program, stmt);
+    if (written.valid()) effects.writes.push_back(written);
+    WalkReads(program, stmt, [&](const Access& read) {
+      effects.reads.push_back(read.buffer);
+    });
+    if (program.locals.empty()) return;
+    if (const auto* let = std::get_if<DeclareLocal>(&stmt)) {
+      effects.local_writes.push_back(let->local);
+    } else if (const auto* set = std::get_if<SetLocal>(&stmt)) {
+      effects.local_writes.push_back(set->local);
+    }
+    WalkLeaves(program, stmt, [&](const LeafValue& leaf) {
+      const auto* get = std::get_if<GetLocal>(&leaf);
+      if (get != nullptr) effects.local_reads.push_back(get->local);
+    });
+  });
+  KeepEachOnce(effects.reads);
+  KeepEachOnce(effects.writes);
+  KeepEachOnce(effects.local_reads);
+  KeepEachOnce(effects.local_writes);
+  return effects;
 }
 
 template <class Id>
@@ -203,32 +224,27 @@ std::vector<BufferId> LookedUpBy(const LoopProgram& program, ExprId value) {
   return buffers;
 }
 
+std::vector<BufferId> Effects::buffers() const {
+  std::vector<BufferId> all = reads;
+  absl::c_copy(writes, std::back_inserter(all));
+  KeepEachOnce(all);
+  return all;
+}
+
+bool UsesLocals(const LoopProgram& program, ExprId value) {
+  bool uses = false;
+  WalkLeaves(program, value, [&](const LeafValue& leaf) {
+    uses = uses || std::holds_alternative<GetLocal>(leaf);
+  });
+  return uses;
+}
+
 Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
-  Effects effects;
-  auto visit = [&](const Stmt& each) {
-    const BufferId written = WrittenBy(program, each);
-    if (written.valid()) effects.writes.push_back(written);
-    WalkReads(program, each, [&](const Access& read) {
-      effects.reads.push_back(read.buffer);
-    });
-    if (program.locals.empty()) return;
-    if (const auto* let = std::get_if<DeclareLocal>(&each)) {
-      effects.local_writes.push_back(let->local);
-    } else if (const auto* set = std::get_if<SetLocal>(&each)) {
-      effects.local_writes.push_back(set->local);
-    }
-    WalkLeaves(program, each, [&](const LeafValue& leaf) {
-      const auto* get = std::get_if<GetLocal>(&leaf);
-      if (get != nullptr) effects.local_reads.push_back(get->local);
-    });
-  };
-  visit(stmt);
-  if (const For* loop = std::get_if<For>(&stmt)) WalkStmts(loop->body, visit);
-  KeepEachOnce(effects.reads);
-  KeepEachOnce(effects.writes);
-  KeepEachOnce(effects.local_reads);
-  KeepEachOnce(effects.local_writes);
-  return effects;
+  return CollectEffects(program, stmt);
+}
+
+Effects EffectsOf(const LoopProgram& program, const Block& block) {
+  return CollectEffects(program, block);
 }
 
 bool Conflict(const Effects& a, const Effects& b) {

@@ -77,13 +77,18 @@ double Iterations(const std::vector<NestLoop>& loops);
 // The buffers from which `value` gathers.
 std::vector<BufferId> LookedUpBy(const LoopProgram& program, ExprId value);
 
-// The read and write sets of a statement, as buffers and locals; to declare a
-// local is to write it.
+bool UsesLocals(const LoopProgram& program, ExprId value);
+
+// The read and write sets of a statement or of all in a block, as buffers and
+// locals; to declare a local is to write it. Sorted.
 struct Effects {
   std::vector<BufferId> reads, writes;
   std::vector<LocalId> local_reads, local_writes;
+
+  std::vector<BufferId> buffers() const;  // all of them
 };
 Effects EffectsOf(const LoopProgram& program, const Stmt& stmt);
+Effects EffectsOf(const LoopProgram& program, const Block& block);
 
 // Whether a flow, anti or output dependence of whole buffers, or of locals,
 // keeps their order.

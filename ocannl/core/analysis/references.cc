@@ -13,12 +13,57 @@ namespace ocannl {
 namespace {
 
 bool IsSame(const Reference& a, const Reference& b) {
-  if (a.writes != b.writes || a.any_axis != b.any_axis) return false;
+  if (a.writes != b.writes || a.any_axis() != b.any_axis()) return false;
   if (a.access == nullptr || b.access == nullptr) return a.access == b.access;
   return *a.access == *b.access;
 }
 
+template <class StmtOrBlock>
+References CollectReferences(const LoopProgram& program,
+                             const StmtOrBlock& of) {
+  References references;
+  absl::flat_hash_set<LocalId> declared;
+  int number = 0;
+  WalkStmts(of, [&](const Stmt& stmt) {
+    ++number;
+    WalkReadsAndLookups(program, stmt,
+                        [&](const Access& access, const Lookup* lookup) {
+                          references.all.push_back(
+                              {access.buffer, &access, false, number, lookup});
+                        });
+    std::visit(
+        Overload{
+            [&](const For&) { references.straight_line = false; },
+            [&](const Set& set) {
+              references.all.push_back(
+                  {set.target.buffer, &set.target, true, number});
+            },
+            [&](const Scatter& scatter) {
+              const Lookup& target = program.TargetOf(scatter);
+              references.all.push_back(
+                  {target.cell.buffer, &target.cell, true, number, &target});
+            },
+            [&](const DeclareLocal& let) { declared.insert(let.local); },
+            [&](const SetLocal& set) {
+              references.sets_outer_local |= !declared.contains(set.local);
+            },
+            [&](const ZeroOut& zero) {
+              references.all.push_back({zero.buffer, nullptr, true, number});
+              references.straight_line = false;
+            },
+            [](const Comment&) {},
+        },
+        static_cast<const Stmt::variant&>(stmt));
+  });
+  return references;
+}
+
 }  // namespace
+
+void WalkStmts(const Stmt& stmt, absl::FunctionRef<void(const Stmt&)> visit) {
+  visit(stmt);
+  if (const For* loop = std::get_if<For>(&stmt)) WalkStmts(loop->body, visit);
+}
 
 void WalkReadsAndLookups(
     const LoopProgram& program, const Stmt& stmt,
@@ -34,41 +79,11 @@ void WalkReadsAndLookups(
 }
 
 References ReferencesOf(const LoopProgram& program, const Block& block) {
-  References references;
-  absl::flat_hash_set<LocalId> declared;
-  int number = 0;
-  WalkStmts(block, [&](const Stmt& stmt) {
-    ++number;
-    WalkReadsAndLookups(
-        program, stmt, [&](const Access& access, const Lookup* lookup) {
-          references.all.push_back({access.buffer, &access, false, number,
-                                    lookup == nullptr ? -1 : lookup->axis});
-        });
-    std::visit(
-        Overload{
-            [&](const For&) { references.straight_line = false; },
-            [&](const Set& set) {
-              references.all.push_back(
-                  {set.target.buffer, &set.target, true, number});
-            },
-            [&](const Scatter& scatter) {
-              const Lookup& target = program.TargetOf(scatter);
-              references.all.push_back({target.cell.buffer, &target.cell, true,
-                                        number, target.axis});
-            },
-            [&](const DeclareLocal& let) { declared.insert(let.local); },
-            [&](const SetLocal& set) {
-              references.sets_outer_local |= !declared.contains(set.local);
-            },
-            [&](const ZeroOut& zero) {
-              references.all.push_back({zero.buffer, nullptr, true, number});
-              references.straight_line = false;
-            },
-            [](const Comment&) {},
-        },
-        static_cast<const Stmt::variant&>(stmt));
-  });
-  return references;
+  return CollectReferences(program, block);
+}
+
+References ReferencesOf(const LoopProgram& program, const Stmt& stmt) {
+  return CollectReferences(program, stmt);
 }
 
 ConflictCandidates::ConflictCandidates(
@@ -117,7 +132,7 @@ bool DependenceTester::MayBeSame(const Reference& a, const Reference& b,
   const Indices& a_indices = a.access->indices;
   const Indices& b_indices = b.access->indices;
   for (int axis = 0; axis < static_cast<int>(a_indices.size()); ++axis) {
-    if (axis == a.any_axis || axis == b.any_axis) continue;
+    if (axis == a.any_axis() || axis == b.any_axis()) continue;
     if (!MayBeEqual(a_indices[axis], b_indices[axis], direction)) return false;
   }
   return true;

@@ -22,18 +22,26 @@ struct Reference {
   BufferId buffer;
   const Access* access;  // null: all of the buffer
   bool writes;
-  int stmt;           // the number of its statement
-  int any_axis = -1;  // on which the index has any value; -1: none
+  int stmt;                        // the number of its statement
+  const Lookup* lookup = nullptr;  // whose cell it is, or null
+
+  // On which the index has any value; -1: none.
+  int any_axis() const { return lookup == nullptr ? -1 : lookup->axis; }
 };
 
-// The memory and locals that a block touches.
+// The memory and locals that statements touch.
 struct References {
   std::vector<Reference> all;
   bool sets_outer_local = false;
   bool straight_line = true;
 };
-// They point into the block and the program.
+// Of a block, or of a statement. They point into it and the program; reads
+// point into the program alone.
 References ReferencesOf(const LoopProgram& program, const Block& block);
+References ReferencesOf(const LoopProgram& program, const Stmt& stmt);
+
+// The statement and every one in it, a loop before its body.
+void WalkStmts(const Stmt& stmt, absl::FunctionRef<void(const Stmt&)> visit);
 
 // Every cell that `stmt` reads and, of one that is looked up, how; else null.
 void WalkReadsAndLookups(

@@ -8,7 +8,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/btree_set.h"
-#include "ocannl/core/base/overload.h"
+#include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/analysis/references.h"
 #include "ocannl/core/index/projections.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/rows.h"
@@ -38,36 +39,6 @@ std::optional<Nest> AsNest(Stmt& stmt) {
   nest.set = std::get_if<Set>(inner);
   if (nest.set == nullptr) return std::nullopt;
   return nest;
-}
-
-// What a top-level statement reads, and the buffers that it writes.
-struct Effects {
-  std::vector<const Access*> reads;  // in LoopProgram::leaves
-  std::vector<const Lookup*> lookups;
-  std::vector<BufferId> writes;
-  bool locals = false;
-};
-
-Effects EffectsOf(const LoopProgram& program, const Stmt& stmt) {
-  Effects effects;
-  auto visit = [&](const Stmt& inner) {
-    const BufferId written = WrittenBy(program, inner);
-    if (written.valid()) effects.writes.push_back(written);
-    WalkLeaves(program, inner, [&](const LeafValue& leaf) {
-      if (const Access* access = std::get_if<Access>(&leaf)) {
-        effects.reads.push_back(access);
-      } else if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
-        effects.lookups.push_back(lookup);
-        effects.reads.insert(effects.reads.end(),
-                             {&lookup->index, &lookup->cell});
-      } else if (std::holds_alternative<GetLocal>(leaf)) {
-        effects.locals = true;
-      }
-    });
-  };
-  visit(stmt);
-  if (const For* loop = std::get_if<For>(&stmt)) WalkStmts(loop->body, visit);
-  return effects;
 }
 
 // How often a run of the statement reads the buffer, where each statement reads
@@ -104,12 +75,14 @@ class Virtualizer {
  public:
   explicit Virtualizer(LoopProgram program)
       : program_(std::move(program)),
-        effects_(stmts().size()),
+        references_(stmts().size()),
         readers_(program_.buffers.size()),
         writers_(program_.buffers.size()) {
     for (size_t k = 0; k < stmts().size(); ++k) {
-      FindEffects(k);
-      for (BufferId buffer : effects_[k].writes) writers_[buffer].insert(k);
+      FindReferences(k);
+      for (const Reference& reference : references_[k]) {
+        if (reference.writes) writers_[reference.buffer].insert(k);
+      }
     }
   }
 
@@ -141,13 +114,13 @@ class Virtualizer {
 
   std::vector<Stmt>& stmts() { return program_.body.stmts; }
 
-  void FindEffects(size_t place) {
-    for (const Access* read : effects_[place].reads) {
-      readers_[read->buffer].erase(place);
+  void FindReferences(size_t place) {
+    for (const Reference& reference : references_[place]) {
+      if (!reference.writes) readers_[reference.buffer].erase(place);
     }
-    effects_[place] = EffectsOf(program_, stmts()[place]);
-    for (const Access* read : effects_[place].reads) {
-      readers_[read->buffer].insert(place);
+    references_[place] = ReferencesOf(program_, stmts()[place]).all;
+    for (const Reference& reference : references_[place]) {
+      if (!reference.writes) readers_[reference.buffer].insert(place);
     }
   }
 
@@ -190,7 +163,7 @@ class Virtualizer {
     }
     for (size_t k : uses) {
       Inline(*nest, stmts()[k]);
-      FindEffects(k);
+      FindReferences(k);
     }
     return "";
   }
@@ -200,20 +173,29 @@ class Virtualizer {
   // replaced by another cell.
   bool IsLookedUp(size_t at, const Nest& nest) const {
     const BufferId buffer = nest.set->target.buffer;
-    return absl::c_any_of(effects_[at].lookups, [&](const Lookup* lookup) {
-      return lookup->cell.buffer == buffer ||
-             (lookup->index.buffer == buffer && CellOf(nest) == nullptr);
+    return absl::c_any_of(references_[at], [&](const Reference& reference) {
+      const Lookup* lookup = reference.lookup;
+      return lookup != nullptr &&
+             (lookup->cell.buffer == buffer ||
+              (lookup->index.buffer == buffer && CellOf(nest) == nullptr));
     });
   }
 
   // Whether one of the statements sums what the definition looks up: sums of
   // contiguous cells are faster.
-  bool SumsLookups(size_t definition, const std::vector<size_t>& uses) const {
-    if (effects_[definition].lookups.empty()) return false;
+  bool SumsLookups(size_t definition, const std::vector<size_t>& uses) {
+    if (!LooksUp(definition)) return false;
     return absl::c_any_of(uses, [&](size_t k) {
-      return absl::c_any_of(effects_[k].reads, [&](const Access* read) {
-        return absl::c_linear_search(effects_[k].writes, read->buffer);
+      const Effects effects = EffectsOf(program_, stmts()[k]);
+      return absl::c_any_of(effects.reads, [&](BufferId read) {
+        return absl::c_linear_search(effects.writes, read);
       });
+    });
+  }
+
+  bool LooksUp(size_t at) const {
+    return absl::c_any_of(references_[at], [](const Reference& reference) {
+      return reference.lookup != nullptr;
     });
   }
 
@@ -231,7 +213,7 @@ class Virtualizer {
     if (buffer.role != Role::kTemp && buffer.role != Role::kVirtual) {
       return "it is memory";
     }
-    if (effects_[definition].locals ||
+    if (UsesLocals(program_, nest.set->value) ||
         readers_[target.buffer].contains(definition) ||
         writers_[target.buffer].size() > 1) {
       return kSeveralSteps;
@@ -256,23 +238,21 @@ class Virtualizer {
   // Whether what the definition reads is the same where statement `at` would
   // read it.
   bool Unchanged(size_t definition, size_t at, const Nest& nest) {
-    for (const Access* read : effects_[definition].reads) {
-      const Places& writers = writers_[read->buffer];
+    for (const Reference& read : references_[definition]) {
+      if (read.writes) continue;
+      const Places& writers = writers_[read.buffer];
       auto next = writers.upper_bound(definition);
       if (next == writers.end() || *next > at) continue;
       if (*next < at) return false;
       // In place: each iteration reads just the cell that it alone writes.
       std::optional<Nest> use = AsNest(stmts()[at]);
-      if (!use || !ReachesEachOnce(*use) ||
-          !effects_[definition].lookups.empty()) {
-        return false;
-      }
+      if (!use || !ReachesEachOnce(*use) || LooksUp(definition)) return false;
       const Access& written = use->set->target;
-      for (const Access* site : effects_[at].reads) {
-        if (site->buffer != nest.set->target.buffer) continue;
-        Access substituted = *read;
+      for (const Reference& site : references_[at]) {
+        if (site.writes || site.buffer != nest.set->target.buffer) continue;
+        Access substituted = *read.access;
         for (Affine& index : substituted.indices) {
-          index = index.Substitute(Binding{nest.set->target, *site});
+          index = index.Substitute(Binding{nest.set->target, *site.access});
         }
         if (!(substituted == written)) return false;
       }
@@ -331,7 +311,7 @@ class Virtualizer {
   }
 
   LoopProgram program_;
-  std::vector<Effects> effects_;  // of the top-level statements
+  std::vector<std::vector<Reference>> references_;  // of top-level statements
   IdVector<BufferId, Places> readers_;
   IdVector<BufferId, Places> writers_;
 };

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/schedule/fused_body.h"
@@ -115,14 +114,14 @@ class NestFuser {
   // write.
   bool IsProvable(const FusedRows& rows) {
     if (VerifyAlone(program_, {{rows.loop}}).ok()) return true;
-    const absl::flat_hash_set<BufferId> written =
-        WrittenIn(program_, {{rows.loop}});
+    const std::vector<BufferId> written = EffectsOf(program_, rows.loop).writes;
     Block block{body_.Naming(written)};
     block.stmts.push_back(rows.loop);
-    auto is_written = [&](BufferId buffer) { return written.contains(buffer); };
+    auto is_written = [&](BufferId buffer) {
+      return absl::c_linear_search(written, buffer);
+    };
     for (size_t k = rows.count; k < waiting_.size(); ++k) {
-      if (absl::c_any_of(waiting_[k].effects.reads, is_written) ||
-          absl::c_any_of(waiting_[k].effects.writes, is_written)) {
+      if (absl::c_any_of(waiting_[k].effects.buffers(), is_written)) {
         block.stmts.push_back(waiting_[k].stmt);
       }
     }

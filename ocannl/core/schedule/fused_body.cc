@@ -19,8 +19,7 @@ void FusedBody::Append(Stmt stmt, FusedNest nest) {
   nests_.push_back(std::move(nest));
 }
 
-std::vector<Stmt> FusedBody::Naming(
-    const absl::flat_hash_set<BufferId>& buffers) {
+std::vector<Stmt> FusedBody::Naming(absl::Span<const BufferId> buffers) {
   CollectUses();
   std::set<size_t> places;
   for (BufferId buffer : buffers) {
@@ -57,9 +56,9 @@ FusedProgram FusedBody::MoveTo(LoopProgram program) && {
 
 void FusedBody::CollectUses() {
   for (; seen_ < stmts_.size(); ++seen_) {
-    const Effects effects = EffectsOf(program_, stmts_[seen_]);
-    for (BufferId read : effects.reads) uses_[read].push_back(seen_);
-    for (BufferId written : effects.writes) uses_[written].push_back(seen_);
+    for (BufferId id : EffectsOf(program_, stmts_[seen_]).buffers()) {
+      uses_[id].push_back(seen_);
+    }
   }
 }
 

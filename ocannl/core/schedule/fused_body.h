@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
+#include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/fuse_nests.h"
 
@@ -23,7 +23,7 @@ class FusedBody {
   void Append(Stmt stmt, FusedNest nest);
 
   // The statements that name one of the buffers, in order.
-  std::vector<Stmt> Naming(const absl::flat_hash_set<BufferId>& buffers);
+  std::vector<Stmt> Naming(absl::Span<const BufferId> buffers);
 
   // Takes the zero_out that only the next nest would read away; false: there is
   // none.

@@ -111,21 +111,14 @@ class NestScheduler {
   // behind statement k. By induction it accepts all of the program in the end.
   absl::Status VerifyNest(size_t k) {
     absl::flat_hash_set<BufferId> touched;
-    auto touch = [&](const Stmt& stmt) {
-      const Effects effects = EffectsOf(program_, stmt);
-      for (const auto* buffers : {&effects.reads, &effects.writes}) {
-        for (BufferId id : *buffers) {
-          if (!IsReadOnly(program_.buffers[id].role)) touched.insert(id);
-        }
-      }
-    };
-    absl::c_for_each(program_.body.stmts, touch);
+    for (BufferId id : EffectsOf(program_, program_.body).buffers()) {
+      if (!IsReadOnly(program_.buffers[id].role)) touched.insert(id);
+    }
     Block part;
     auto add = [&](const Stmt& stmt) {
       const Effects effects = EffectsOf(program_, stmt);
       auto shares = [&](BufferId id) { return touched.contains(id); };
-      if (absl::c_any_of(effects.reads, shares) ||
-          absl::c_any_of(effects.writes, shares) ||
+      if (absl::c_any_of(effects.buffers(), shares) ||
           !effects.local_reads.empty() || !effects.local_writes.empty()) {
         part.stmts.push_back(stmt);
       }

@@ -132,18 +132,16 @@ absl::Status ShareAgain(State& state) {
 // and a nest writes.
 absl::flat_hash_set<IteratorId> Neighbours(const LoopProgram& program,
                                            const Effects& of) {
-  absl::flat_hash_set<BufferId> buffers(of.reads.begin(), of.reads.end());
-  buffers.insert(of.writes.begin(), of.writes.end());
+  const std::vector<BufferId> buffers = of.buffers();
   auto shares = [&](BufferId id) {
-    return buffers.contains(id) && !IsReadOnly(program.buffers[id].role);
+    return absl::c_linear_search(buffers, id) &&
+           !IsReadOnly(program.buffers[id].role);
   };
   absl::flat_hash_set<IteratorId> loops;
   for (const Stmt& stmt : program.body.stmts) {
     const For* loop = std::get_if<For>(&stmt);
     if (loop == nullptr) continue;
-    const Effects effects = EffectsOf(program, stmt);
-    if (absl::c_any_of(effects.reads, shares) ||
-        absl::c_any_of(effects.writes, shares)) {
+    if (absl::c_any_of(EffectsOf(program, stmt).buffers(), shares)) {
       loops.insert(loop->iterator);
     }
   }

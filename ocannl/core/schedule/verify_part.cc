@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/verify_part.h"
 
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/verify.h"
-#include "ocannl/core/loop/walk.h"
 
 namespace ocannl {
-
-absl::flat_hash_set<BufferId> WrittenIn(const LoopProgram& program,
-                                        const Block& block) {
-  absl::flat_hash_set<BufferId> written;
-  WalkStmts(block, [&](const Stmt& stmt) {
-    written.insert(WrittenBy(program, stmt));
-  });
-  return written;
-}
 
 absl::Status VerifyAmong(
     const LoopProgram& program, const Block& block,
@@ -28,9 +22,9 @@ absl::Status VerifyAmong(
 }
 
 absl::Status VerifyAlone(const LoopProgram& program, const Block& block) {
-  const absl::flat_hash_set<BufferId> written = WrittenIn(program, block);
+  const std::vector<BufferId> written = EffectsOf(program, block).writes;
   return VerifyAmong(program, block, [&](BufferId buffer, Role) {
-    return written.contains(buffer) ? Role::kOut : Role::kIn;
+    return absl::c_linear_search(written, buffer) ? Role::kOut : Role::kIn;
   });
 }
 

@@ -5,15 +5,11 @@
 #ifndef OCANNL_CORE_SCHEDULE_VERIFY_PART_H_
 #define OCANNL_CORE_SCHEDULE_VERIFY_PART_H_
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
-
-absl::flat_hash_set<BufferId> WrittenIn(const LoopProgram& program,
-                                        const Block& block);
 
 // VerifyPart (loop/verify.h) of these statements, with these roles of buffers
 // that are neither private nor `inout`.

@@ -10,17 +10,14 @@ namespace ocannl::gpu {
 void LastUses::Find(const LoopProgram& program) {
   const std::vector<Stmt>& stmts = program.body.stmts;
   for (size_t at = 0; at < stmts.size(); ++at) {
-    const Effects effects = EffectsOf(program, stmts[at]);
-    for (const auto* buffers : {&effects.reads, &effects.writes}) {
-      for (BufferId id : *buffers) from_end_[id] = stmts.size() - at;
+    for (BufferId id : EffectsOf(program, stmts[at]).buffers()) {
+      from_end_[id] = stmts.size() - at;
     }
   }
 }
 
 void LastUses::Done(const LoopProgram& program, const Stmt& stmt) {
-  const Effects effects = EffectsOf(program, stmt);
-  done_.insert(effects.reads.begin(), effects.reads.end());
-  done_.insert(effects.writes.begin(), effects.writes.end());
+  for (BufferId id : EffectsOf(program, stmt).buffers()) done_.insert(id);
 }
 
 std::vector<BufferId> LastUses::OwnTemps(const LoopProgram& program, size_t at,

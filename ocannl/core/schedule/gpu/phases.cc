@@ -2,8 +2,8 @@
 #include "ocannl/core/schedule/gpu/phases.h"
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 
@@ -99,13 +99,8 @@ int64_t SharedBytes(const Buffer& buffer) {
 }
 
 int64_t SharedBytes(const LoopProgram& program, const Block& body) {
-  absl::flat_hash_set<BufferId> written;
-  WalkStmts(body, [&](const Stmt& stmt) {
-    const BufferId buffer = WrittenBy(program, stmt);
-    if (buffer.valid()) written.insert(buffer);
-  });
   int64_t all = 0;
-  for (BufferId id : written) {
+  for (BufferId id : EffectsOf(program, body).writes) {
     const Buffer& buffer = program.buffers[id];
     if (buffer.role == Role::kShared) all += SharedBytes(buffer);
   }

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/analysis/nest.h"
@@ -58,10 +57,7 @@ absl::Status VerifyNest(const LoopProgram& program) {
         "the blocks of ", Name(grid->iterator), " share ", bytes,
         " bytes, but there are ", kMaxSharedBytes, "; share smaller tiles"));
   }
-  const Effects effects = EffectsOf(program, program.body.stmts[0]);
-  absl::btree_set<BufferId> buffers(effects.reads.begin(), effects.reads.end());
-  buffers.insert(effects.writes.begin(), effects.writes.end());
-  for (BufferId id : buffers) {
+  for (BufferId id : EffectsOf(program, program.body.stmts[0]).buffers()) {
     if (program.buffers[id].role != Role::kPrivate) continue;
     OCANNL_RETURN_IF_ERROR(ThreadAxes(program, grid->body, id).status());
   }

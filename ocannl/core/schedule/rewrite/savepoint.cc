@@ -42,12 +42,9 @@ void Savepoint::SaveAll() {
 }
 
 void Savepoint::SaveBuffersOf(const Stmt& stmt) {
-  const Effects effects = EffectsOf(program_, stmt);
-  for (const auto* buffers : {&effects.reads, &effects.writes}) {
-    for (BufferId id : *buffers) {
-      if (static_cast<size_t>(id.index) < num_buffers_) {
-        buffers_.try_emplace(id, program_.buffers[id]);
-      }
+  for (BufferId id : EffectsOf(program_, stmt).buffers()) {
+    if (static_cast<size_t>(id.index) < num_buffers_) {
+      buffers_.try_emplace(id, program_.buffers[id]);
     }
   }
 }
