@@ -115,9 +115,7 @@ std::optional<PerfectNest> AsPerfectNest(const LoopProgram& program,
   if (set == nullptr || !ReadsOnlyItsCell(program, *set)) return std::nullopt;
   PerfectNest nest{.outputs = {}, .reduced = {}, .set = *set};
   for (const For* loop : loops) {
-    bool moves = absl::c_any_of(set->target.indices, [&](const Affine& index) {
-      return index.FactorOf(Iterator(loop->iterator)) != 0;
-    });
+    const bool moves = MovesAlong(set->target, loop->iterator);
     if (moves && !IsParallel(program, *loop)) return std::nullopt;
     (moves || loop->extent == 1 ? nest.outputs : nest.reduced)
         .push_back({.iterator = loop->iterator, .extent = loop->extent});
@@ -146,6 +144,12 @@ std::optional<ScatterNest> AsScatterNest(const LoopProgram& program,
   const For columns = std::get<For>(Around(order, {*scatter}));
   if (columns.extent == 1 || !IsParallel(program, columns)) return std::nullopt;
   return nest;
+}
+
+bool MovesAlong(const Access& access, IteratorId iterator) {
+  return absl::c_any_of(access.indices, [&](const Affine& index) {
+    return index.FactorOf(Iterator(iterator)) != 0;
+  });
 }
 
 int64_t StrideOf(const LoopProgram& program, const Access& access,

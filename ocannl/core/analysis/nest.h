@@ -57,6 +57,9 @@ Stmt Around(const std::vector<NestLoop>& loops, std::vector<Stmt> stmts);
 // The index of the output loop that has unit stride in the target, or -1.
 int FindLaneLoop(const LoopProgram& program, const PerfectNest& nest);
 
+// Whether an index depends on the iterator.
+bool MovesAlong(const Access& access, IteratorId iterator);
+
 // The stride of `access` along a loop, in elements.
 int64_t StrideOf(const LoopProgram& program, const Access& access,
                  IteratorId iterator);

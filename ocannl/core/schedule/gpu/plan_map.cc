@@ -68,9 +68,7 @@ void UseRegisters(Rewriter& rewriter, const Block& body) {
     const Buffer& buffer = rewriter.program().buffers[set->target.buffer];
     bool moves = false;
     auto visit = [&](const For& in) {
-      for (const Affine& index : set->target.indices) {
-        moves = moves || index.FactorOf(Iterator(in.iterator)) != 0;
-      }
+      moves = moves || MovesAlong(set->target, in.iterator);
     };
     visit(*outermost);
     WalkLoops(outermost->body, visit);

@@ -21,34 +21,30 @@ namespace {
 using rewrite::NewLoops;
 using rewrite::Rewriter;
 
+constexpr int64_t kGroup = 4;           // cells that are read at once
+constexpr int64_t kLeastTiles = 4;      // none has measured it
+constexpr int64_t kMostUnrolled = 512;  // operations of a loop's body
+
 class ProductPlanner {
  public:
-  ProductPlanner(Rewriter& rewriter, size_t at, const GpuTarget& target)
-      : rewriter_(rewriter), at_(at), target_(target) {}
+  ProductPlanner(Rewriter& rewriter, size_t at, const Product& product,
+                 const ProductTile& tile)
+      : rewriter_(rewriter), at_(at), product_(product), tile_(tile) {}
 
-  absl::Status Run(const Product& product, const ProductTile& tile) {
-    OCANNL_RETURN_IF_ERROR(CutRests(product, tile));
-    OCANNL_RETURN_IF_ERROR(SplitOutputs(product, tile));
-    OCANNL_RETURN_IF_ERROR(DistributeStatements(product.statements));
-    OCANNL_RETURN_IF_ERROR(UnrollOthers(product.sum));
-    OCANNL_RETURN_IF_ERROR(BlockReduction(product, tile.steps));
-    OCANNL_RETURN_IF_ERROR(KeepResults(product));
+  absl::Status Run() {
+    OCANNL_RETURN_IF_ERROR(CutRests());
+    OCANNL_RETURN_IF_ERROR(SplitOutputs());
+    OCANNL_RETURN_IF_ERROR(DistributeStatements());
+    OCANNL_RETURN_IF_ERROR(UnrollOthers());
+    OCANNL_RETURN_IF_ERROR(BlockReduction());
+    OCANNL_RETURN_IF_ERROR(KeepResults());
     OCANNL_RETURN_IF_ERROR(BindLoops());
-    OCANNL_RETURN_IF_ERROR(StageOperands(product));
+    OCANNL_RETURN_IF_ERROR(StageOperands());
     for (IteratorId steps : steps_) {
       OCANNL_RETURN_IF_ERROR(UnrollSteps(steps));
     }
     PrefetchTiles();
-    const auto& grid = std::get<For>(program().body.stmts[at_]);
-    // Distributing may part what is in registers from its use.
-    for (BufferId id : EffectsOf(program(), grid).writes) {
-      if (program().buffers[id].role != Role::kPrivate) continue;
-      OCANNL_RETURN_IF_ERROR(ThreadAxes(program(), grid.body, id).status());
-    }
-    if (SharedBytes(program(), grid.body) <= target_.shared_bytes) {
-      return absl::OkStatus();
-    }
-    return absl::ResourceExhaustedError("shared memory");
+    return absl::OkStatus();
   }
 
  private:
@@ -60,19 +56,14 @@ class ProductPlanner {
     return made[0];
   }
 
-  absl::Status Reorder(const std::vector<IteratorId>& order) {
-    if (order.size() < 2) return absl::OkStatus();
-    return rewriter_.Reorder(order);
-  }
-
-  absl::Status CutRests(const Product& product, const ProductTile& tile) {
-    for (const auto* parts : {&tile.columns, &tile.rows}) {
+  absl::Status CutRests() {
+    for (const auto* parts : {&tile_.columns, &tile_.rows}) {
       for (const TilePart& part : *parts) {
         const int64_t rest = part.loop.extent % part.size;
         if (rest == 0) continue;
         size_t which = 0;
-        while (product.outputs[which].iterator != part.loop.iterator) ++which;
-        OCANNL_RETURN_IF_ERROR(CutNest(rewriter_, product.outputs, which,
+        while (product_.outputs[which].iterator != part.loop.iterator) ++which;
+        OCANNL_RETURN_IF_ERROR(CutNest(rewriter_, product_.outputs, which,
                                        part.loop.extent - rest));
       }
     }
@@ -80,44 +71,37 @@ class ProductPlanner {
   }
 
   // Blocks around threads around registers.
-  absl::Status SplitOutputs(const Product& product, const ProductTile& tile) {
-    for (const NestLoop& loop : product.outputs) {
+  absl::Status SplitOutputs() {
+    for (const NestLoop& loop : product_.outputs) {
       grid_.push_back(loop.iterator);
     }
-    std::vector<IteratorId> row_threads;
-    std::vector<IteratorId> column_threads;
+    std::vector<IteratorId> threads;
     std::vector<IteratorId> registers;
-    auto split = [&](const TilePart& part, bool is_column,
-                     std::vector<IteratorId>& threads) -> absl::Status {
-      OCANNL_ASSIGN_OR_RETURN(IteratorId inner,
-                              Split(part.loop.iterator, part.size));
-      int64_t own = part.registers;
-      // Neighbours read neighbouring groups, so that no bank has two.
-      if (is_column && own > kGroup && own % kGroup == 0) {
-        registers.push_back(inner);
-        OCANNL_ASSIGN_OR_RETURN(inner,
-                                Split(inner, part.size / (own / kGroup)));
-        own = kGroup;
+    for (const auto* parts : {&tile_.rows, &tile_.columns}) {
+      const auto outer = static_cast<int64_t>(threads.size());
+      for (const TilePart& part : *parts) {
+        OCANNL_ASSIGN_OR_RETURN(IteratorId inner,
+                                Split(part.loop.iterator, part.size));
+        int64_t own = part.registers;
+        // Neighbours read neighbouring groups, so that no bank has two.
+        if (parts == &tile_.columns && own > kGroup && own % kGroup == 0) {
+          registers.push_back(inner);
+          OCANNL_ASSIGN_OR_RETURN(inner,
+                                  Split(inner, part.size / (own / kGroup)));
+          own = kGroup;
+        }
+        threads.insert(threads.begin() + outer, inner);
+        if (own == 1) continue;
+        OCANNL_ASSIGN_OR_RETURN(const IteratorId cells, Split(inner, own));
+        registers.push_back(cells);
       }
-      threads.insert(threads.begin(), inner);
-      if (own == 1) return absl::OkStatus();
-      OCANNL_ASSIGN_OR_RETURN(const IteratorId cells, Split(inner, own));
-      registers.push_back(cells);
-      return absl::OkStatus();
-    };
-    for (const TilePart& part : tile.rows) {
-      OCANNL_RETURN_IF_ERROR(split(part, false, row_threads));
     }
-    for (const TilePart& part : tile.columns) {
-      OCANNL_RETURN_IF_ERROR(split(part, true, column_threads));
-    }
-    threads_ = row_threads.size() + column_threads.size();
+    threads_ = threads.size();
     registers_ = registers.size();
     std::vector<IteratorId> order = grid_;
-    for (const auto* loops : {&row_threads, &column_threads, &registers}) {
-      order.insert(order.end(), loops->begin(), loops->end());
-    }
-    return Reorder(order);
+    order.insert(order.end(), threads.begin(), threads.end());
+    order.insert(order.end(), registers.begin(), registers.end());
+    return rewriter_.Reorder(order);
   }
 
   const Block& BlockBody() const {
@@ -138,8 +122,8 @@ class ProductPlanner {
   }
 
   // A nest of threads and registers for each statement.
-  absl::Status DistributeStatements(size_t statements) {
-    if (statements == 1) return absl::OkStatus();
+  absl::Status DistributeStatements() {
+    if (product_.statements == 1) return absl::OkStatus();
     std::vector<IteratorId> loops = LoopsOf(0);
     loops.resize(threads_ + registers_);
     for (; !loops.empty(); loops.pop_back()) {
@@ -157,11 +141,9 @@ class ProductPlanner {
     return absl::OkStatus();
   }
 
-  absl::Status UnrollOthers(size_t sum) {
-    sum_ = sum;
-    const size_t count = BlockBody().stmts.size();
-    for (size_t k = 0; k < count; ++k) {
-      if (k == sum) continue;
+  absl::Status UnrollOthers() {
+    for (size_t k = 0; k < product_.statements; ++k) {
+      if (k == product_.sum) continue;
       const std::vector<IteratorId> chain = LoopsOf(k);
       OCANNL_RETURN_IF_ERROR(
           Unroll(absl::MakeSpan(chain).subspan(threads_, registers_)));
@@ -170,23 +152,24 @@ class ProductPlanner {
   }
 
   // Steps of the reduction around the threads and a few in each.
-  absl::Status BlockReduction(const Product& product, int64_t room) {
-    const std::vector<IteratorId> chain = LoopsOf(sum_);
+  absl::Status BlockReduction() {
+    int64_t room = tile_.steps;
+    const std::vector<IteratorId> chain = LoopsOf(product_.sum);
     const auto outputs =
         chain.begin() + static_cast<int64_t>(threads_ + registers_);
     std::vector<IteratorId> order(outputs, chain.end());
     order.insert(order.end(), chain.begin(), outputs);
-    OCANNL_RETURN_IF_ERROR(Reorder(order));
-    size_t step = product.reduced.size() - 1;
-    while (step > 0 && product.reduced[step].extent <= room / 2) {
-      room /= product.reduced[step--].extent;
+    OCANNL_RETURN_IF_ERROR(rewriter_.Reorder(order));
+    size_t step = product_.reduced.size() - 1;
+    while (step > 0 && product_.reduced[step].extent <= room / 2) {
+      room /= product_.reduced[step--].extent;
     }
-    const int64_t extent = product.reduced[step].extent;
+    const int64_t extent = product_.reduced[step].extent;
     int64_t size = std::min(room, extent);
     while (extent % size != 0) --size;
     if (2 * size <= std::min(room, extent)) size = std::min(room, extent);
     const IteratorId steps = order[step];
-    const size_t inner = product.reduced.size() - step - 1;
+    const size_t inner = product_.reduced.size() - step - 1;
     OCANNL_ASSIGN_OR_RETURN(const NewLoops made, rewriter_.Split(steps, size));
     OCANNL_RETURN_IF_ERROR(PutThreadsFirst(steps, made[0], inner));
     if (extent % size == 0) return absl::OkStatus();
@@ -207,7 +190,7 @@ class ProductPlanner {
     order.insert(order.end(), chain.begin(), threads);
     order.insert(order.end(), registers, chain.end());
     staged_.push_back(steps);
-    OCANNL_RETURN_IF_ERROR(Reorder(order));
+    OCANNL_RETURN_IF_ERROR(rewriter_.Reorder(order));
     const size_t outputs = order.size() - registers_;
     OCANNL_RETURN_IF_ERROR(Unroll(absl::MakeSpan(order).subspan(outputs)));
     steps_.push_back(order[outputs - 1]);
@@ -231,9 +214,9 @@ class ProductPlanner {
   }
 
   // In registers from the first statement to the last.
-  absl::Status KeepResults(const Product& product) {
+  absl::Status KeepResults() {
     const std::vector<Stmt>& stmts = BlockBody().stmts;
-    return rewriter_.Privatize(program().buffers[product.result.buffer].name,
+    return rewriter_.Privatize(program().buffers[product_.result.buffer].name,
                                std::get<For>(stmts.front()).iterator,
                                std::get<For>(stmts.back()).iterator);
   }
@@ -241,12 +224,10 @@ class ProductPlanner {
   absl::Status BindLoops() {
     std::vector<IteratorId> threads = bound_;
     for (size_t k = 0; k < BlockBody().stmts.size(); ++k) {
-      bool is_sum = false;
-      WalkLoops({{BlockBody().stmts[k]}}, [&](const For& loop) {
-        is_sum |= absl::c_linear_search(staged_, loop.iterator);
-      });
-      if (is_sum) continue;
       const std::vector<IteratorId> chain = LoopsOf(k);
+      const bool is_sum = chain[0] == product_.reduced[0].iterator ||
+                          absl::c_linear_search(staged_, chain[0]);
+      if (is_sum) continue;
       threads.insert(threads.end(), chain.begin(),
                      chain.begin() + static_cast<int64_t>(threads_));
     }
@@ -259,9 +240,9 @@ class ProductPlanner {
     return absl::OkStatus();
   }
 
-  absl::Status StageOperands(const Product& product) {
+  absl::Status StageOperands() {
     for (IteratorId steps : staged_) {
-      for (const Access& operand : product.operands) {
+      for (const Access& operand : product_.operands) {
         OCANNL_RETURN_IF_ERROR(
             rewriter_.Stage(program().buffers[operand.buffer].name, steps));
       }
@@ -277,21 +258,31 @@ class ProductPlanner {
     }
   }
 
-  static constexpr int64_t kGroup = 4;           // cells that are read at once
-  static constexpr int64_t kLeastTiles = 4;      // none has measured it
-  static constexpr int64_t kMostUnrolled = 512;  // operations of a loop's body
-
   Rewriter& rewriter_;
   const size_t at_;
-  const GpuTarget& target_;
+  const Product& product_;
+  const ProductTile& tile_;
   std::vector<IteratorId> grid_;
-  size_t threads_ = 0;    // how many loops
-  size_t registers_ = 0;  // the same
-  size_t sum_ = 0;
+  size_t threads_ = 0;              // how many loops
+  size_t registers_ = 0;            // the same
   std::vector<IteratorId> bound_;   // threads of the sum
   std::vector<IteratorId> staged_;  // loops over blocks of steps
   std::vector<IteratorId> steps_;   // innermost ones of a thread
 };
+
+// Error: the statement needs more memory than threads or blocks have.
+absl::Status CheckMemory(const LoopProgram& program, size_t at,
+                         const GpuTarget& target) {
+  const auto& grid = std::get<For>(program.body.stmts[at]);
+  // Distributing may part what is in registers from its use.
+  for (BufferId id : EffectsOf(program, grid).writes) {
+    if (program.buffers[id].role != Role::kPrivate) continue;
+    OCANNL_RETURN_IF_ERROR(ThreadAxes(program, grid.body, id).status());
+  }
+  return SharedBytes(program, grid.body) <= target.shared_bytes
+             ? absl::OkStatus()
+             : absl::ResourceExhaustedError("shared memory");
+}
 
 }  // namespace
 
@@ -305,11 +296,10 @@ bool PlanProduct(Rewriter& rewriter, size_t at, const GpuTarget& target,
   const std::vector<ProductTile> tiles = TilesOf(*product, target, cuts);
   return absl::c_any_of(tiles, [&](const ProductTile& tile) {
     Rewriter::Savepoint before(rewriter);
-    if (ProductPlanner(rewriter, at, target).Run(*product, tile).ok()) {
-      return true;
-    }
-    before.RollBack();
-    return false;
+    absl::Status status = ProductPlanner(rewriter, at, *product, tile).Run();
+    if (status.ok()) status = CheckMemory(rewriter.program(), at, target);
+    if (!status.ok()) before.RollBack();
+    return status.ok();
   });
 }
 

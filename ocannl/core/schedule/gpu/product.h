@@ -31,8 +31,6 @@ struct Product {
   std::vector<Access> operands;
 };
 
-bool MovesAlong(const Access& access, IteratorId iterator);
-
 // The statement `at` of the body, if it is one.
 std::optional<Product> AsProduct(const LoopProgram& program, size_t at);
 
