@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/analysis/promises.h"
@@ -48,12 +49,9 @@ using Savepoint = rewrite::Rewriter::Savepoint;
 
 // The bytes of the largest cell that the statement names.
 int64_t GreatestCell(const LoopProgram& program, size_t at) {
-  const Effects effects = EffectsOf(program, program.body.stmts[at]);
   size_t bytes = 1;
-  for (const auto* buffers : {&effects.reads, &effects.writes}) {
-    for (BufferId id : *buffers) {
-      bytes = std::max(bytes, SizeOf(program.buffers[id].dtype));
-    }
+  for (BufferId id : EffectsOf(program, program.body.stmts[at]).buffers()) {
+    bytes = std::max(bytes, SizeOf(program.buffers[id].dtype));
   }
   return static_cast<int64_t>(bytes);
 }
@@ -66,6 +64,34 @@ int64_t BytesOfNest(const LoopProgram& program, size_t at) {
     if (IsOfNest(buffer.role)) bytes += SharedBytes(buffer);
   }
   return bytes;
+}
+
+bool IsPlannable(const Stmt& stmt) {
+  const For* loop = std::get_if<For>(&stmt);
+  return loop != nullptr && loop->kind != LoopKind::kGrid &&
+         rewrite::LoopDepthOf(loop->body) + 1 <= kMaxLoopDepth - kMoreLoops;
+}
+
+// All parallel loops of the statement and the next one, if these are as long
+// and at most one of the two has more; else 0.
+size_t LoopsAlike(const LoopProgram& program, size_t at) {
+  const std::vector<NestLoop> first = ParallelLoops(program, at);
+  const std::vector<NestLoop> second = ParallelLoops(program, at + 1);
+  auto has_more = [&](size_t which) {
+    return rewrite::LoopDepthOf(BodyOf(program, which, first.size())) > 0;
+  };
+  const bool are_alike = absl::c_equal(first, second,
+                                       [](const auto& a, const auto& b) {
+                                         return a.extent == b.extent;
+                                       }) &&
+                         !(has_more(at) && has_more(at + 1));
+  return are_alike ? first.size() : 0;
+}
+
+// A row on the smallest GPUs may take all.
+int64_t MostBytesOfRow(const GpuTarget& target) {
+  return std::max(target.shared_bytes / kBlocksOfRows,
+                  std::min<int64_t>(target.shared_bytes, 1024));
 }
 
 absl::Status VerifyAll(const LoopProgram& program) {
@@ -122,7 +148,7 @@ class GpuPlanner {
         })) {
       OCANNL_RETURN_IF_ERROR(rewriter_.Demote());
     }
-    OCANNL_RETURN_IF_ERROR(ZeroLoops());
+    ZeroLoops();
     last_uses_.Find(program_);
     return absl::OkStatus();
   }
@@ -152,7 +178,7 @@ class GpuPlanner {
   }
 
   // Of zero_outs; they stand where what needs them first can take them in.
-  absl::Status ZeroLoops() {
+  void ZeroLoops() {
     std::vector<IteratorId> zeros;
     for (size_t at = 0; at < Stmts().size(); ++at) {
       // One in a loop may be the first of its buffer.
@@ -168,24 +194,16 @@ class GpuPlanner {
     for (IteratorId loop : zeros) {
       rewriter_.Sink(loop).IgnoreError();
     }
-    return absl::OkStatus();
-  }
-
-  bool IsPlannable(size_t at) const {
-    const For* loop = std::get_if<For>(&Stmts()[at]);
-    return loop != nullptr && loop->kind != LoopKind::kGrid &&
-           rewrite::LoopDepthOf(loop->body) + 1 <= kMaxLoopDepth - kMoreLoops;
   }
 
   // The remainder becomes the next statement.
   absl::Status Plan(size_t at) {
-    if (!IsPlannable(at)) return absl::OkStatus();
+    if (!IsPlannable(Stmts()[at])) return absl::OkStatus();
     PutOutputsFirst(rewriter_, at);
     const std::vector<NestLoop> loops = ParallelLoops(program_, at);
     if (loops.empty()) return absl::OkStatus();
     OCANNL_RETURN_IF_ERROR(Unschedule(rewriter_, at));
-    while (FuseNext(at)) {
-    }
+    FuseLike(at);
     if (PlanProduct(rewriter_, at, target_, cuts_) || PlanRows(at) ||
         PlanVectors(at)) {
       return absl::OkStatus();
@@ -247,7 +265,7 @@ class GpuPlanner {
   bool PlanRows(size_t at) {
     size_t rows = RowLoops(program_, at, target_);
     const bool starts = rows > 0;
-    if (!starts && waiting_.Has(at + 1) && IsPlannable(at + 1)) {
+    if (!starts && waiting_.Has(at + 1) && IsPlannable(Stmts()[at + 1])) {
       rows = RowLoops(program_, at + 1, target_);
     }
     if (rows == 0 || !IsOfRows(program_, at, rows, target_)) {
@@ -255,96 +273,66 @@ class GpuPlanner {
     }
     Savepoint alone(rewriter_);
     bool fused = false;
-    auto has_blocks = [&] {
-      return HasBlocks(at, rows) || HasShortRows(program_, at, rows);
-    };
-    while (has_blocks() && FuseRows(at, rows)) fused = true;
-    if (fused && PlanFusedRows(at, rows)) return true;
-    alone.RollBack();
-    if (starts && PlanFusedRows(at, rows)) return true;
-    alone.RollBack();
+    while (HasBlocks(at, rows) && FuseRows(at, rows)) fused = true;
+    for (const bool plans : {fused, starts}) {
+      if (plans) {
+        ContractTemps(at, ParallelLoops(program_, at)[rows - 1].iterator, kMost,
+                      MostBytesOfRow(target_));
+        if (gpu::PlanRows(rewriter_, at, rows, target_).ok()) return true;
+      }
+      alone.RollBack();
+    }
     return false;
   }
 
-  bool PlanFusedRows(size_t at, size_t rows) {
-    ContractTemps(at, ParallelLoops(program_, at)[rows - 1].iterator, kMost,
-                  MostBytesOfRow());
-    return gpu::PlanRows(rewriter_, at, rows, target_).ok();
-  }
-
-  // A row on the smallest GPUs may take all.
-  int64_t MostBytesOfRow() const {
-    return std::max(target_.shared_bytes / kBlocksOfRows,
-                    std::min<int64_t>(target_.shared_bytes, 1024));
-  }
-
+  // Whether there are blocks for all processors, or little for each.
   bool HasBlocks(size_t at, size_t rows) const {
     std::vector<NestLoop> loops = ParallelLoops(program_, at);
     loops.resize(rows);
-    return Iterations(loops) >= static_cast<double>(target_.multiprocessors);
-  }
-
-  // Whether there is a statement to fuse with.
-  bool HasNext(size_t at) {
-    return fuses_ && waiting_.Has(at + 1) && IsPlannable(at + 1);
+    return Iterations(loops) >= static_cast<double>(target_.multiprocessors) ||
+           HasShortRows(program_, at, rows);
   }
 
   // Fuses the first `rows` loops of the statement with those of the next one,
   // and that one with what is like it before.
   bool FuseRows(size_t at, size_t rows) {
-    if (!HasNext(at)) return false;
     Savepoint before(rewriter_);
-    PutOutputsFirst(rewriter_, at + 1);
-    auto is_of_rows = [&] { return IsOfRows(program_, at + 1, rows, target_); };
-    if (is_of_rows()) {
-      while (FuseNext(at + 1)) {
-      }
-      if (is_of_rows() && Fuse(at, rows) &&
-          BytesOfNest(program_, at) <= MostBytesOfRow()) {
-        return true;
-      }
+    auto may_join = [&]() -> size_t {
+      if (!IsOfRows(program_, at + 1, rows, target_)) return 0;
+      FuseLike(at + 1);
+      return IsOfRows(program_, at + 1, rows, target_) ? rows : 0;
+    };
+    if (FuseNext(at, may_join) &&
+        BytesOfNest(program_, at) <= MostBytesOfRow(target_)) {
+      return true;
     }
     before.RollBack();
     return false;
   }
 
-  // Fuses the statement with the next one, where both have the same parallel
-  // loops, and at most one has more.
-  bool FuseNext(size_t at) {
-    if (!HasNext(at)) return false;
-    PutOutputsFirst(rewriter_, at + 1);
-    const LoopProgram& program = program_;
-    const std::vector<NestLoop> first = ParallelLoops(program, at);
-    const std::vector<NestLoop> second = ParallelLoops(program, at + 1);
-    if (!absl::c_equal(first, second, [](const auto& a, const auto& b) {
-          return a.extent == b.extent;
-        })) {
-      return false;
+  // Fuses the statement with the next ones that are like it.
+  void FuseLike(size_t at) {
+    while (FuseNext(at, [&] { return LoopsAlike(program_, at); })) {
     }
-    const size_t depth = first.size();
-    if (rewrite::LoopDepthOf(BodyOf(program, at, depth)) > 0 &&
-        rewrite::LoopDepthOf(BodyOf(program, at + 1, depth)) > 0) {
-      return false;
-    }
-    return Fuse(at, depth);
   }
 
-  // The first `depth` loops of the statement with those of the next one, which
-  // are as long.
-  bool Fuse(size_t at, size_t depth) {
+  // Fuses as many of the first loops of the statement and the next one as
+  // `may_join` says, which is asked when outputs are first; 0: none.
+  bool FuseNext(size_t at, absl::FunctionRef<size_t()> may_join) {
+    if (!fuses_ || !waiting_.Has(at + 1) || !IsPlannable(Stmts()[at + 1]))
+      return false;
+    PutOutputsFirst(rewriter_, at + 1);
+    const size_t depth = may_join();
+    if (depth == 0) return false;
     const std::vector<NestLoop> first = ParallelLoops(program_, at);
     const std::vector<NestLoop> second = ParallelLoops(program_, at + 1);
     Savepoint before(rewriter_);
-    if (!Unschedule(rewriter_, at + 1).ok()) {
-      before.RollBack();
-      return false;
+    absl::Status status = Unschedule(rewriter_, at + 1);
+    for (size_t k = 0; status.ok() && k < depth; ++k) {
+      status = rewriter_.Fuse(first[k].iterator, second[k].iterator);
     }
-    for (size_t k = 0; k < depth; ++k) {
-      if (rewriter_.Fuse(first[k].iterator, second[k].iterator).ok()) continue;
-      before.RollBack();
-      return false;
-    }
-    return true;
+    if (!status.ok()) before.RollBack();
+    return status.ok();
   }
 
   LoopProgram program_;
