@@ -11,8 +11,8 @@
 #include "experiments/bench/dump.h"
 #include "experiments/bench/workloads.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/analysis/phases.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/schedule/gpu/phases.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 
 namespace ocannl {

@@ -101,7 +101,7 @@ between them all threads wait for each other:
 loops, and statements of a `grid` loop are in `thread` loops. The
 interpreter runs the iterations of every kind in order, with the result
 of a GPU. If two threads of a phase or two blocks access one cell, and
-one of them writes it, that is an error (`schedule/gpu/verify_kernels.h`).
+one of them writes it, that is an error (`analysis/verify_kernels.h`).
 An access to a `private` cell of another thread is an error too.)",
      "unoptimized"},
     {"The optimiser: `opt`",

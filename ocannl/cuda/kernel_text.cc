@@ -13,12 +13,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/analysis/phases.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/codegen/c_expression.h"
 #include "ocannl/core/codegen/c_writer.h"
 #include "ocannl/core/loop/outline.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/schedule/gpu/phases.h"
 #include "ocannl/core/schedule/gpu/vector_access.h"
 
 namespace ocannl::cuda {

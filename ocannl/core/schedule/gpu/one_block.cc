@@ -8,14 +8,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/analysis/phases.h"
+#include "ocannl/core/analysis/verify_kernels.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/depth.h"
-#include "ocannl/core/schedule/gpu/phases.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
-#include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 
 namespace ocannl::gpu {

@@ -8,9 +8,9 @@
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/analysis/phases.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/schedule/gpu/phases.h"
 #include "ocannl/core/schedule/gpu/plan_map.h"
 #include "ocannl/core/schedule/gpu/product.h"
 #include "ocannl/core/schedule/gpu/product_tiles.h"

@@ -9,12 +9,12 @@
 #include "absl/status/statusor.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/analysis/phases.h"
+#include "ocannl/core/analysis/verify_kernels.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/split_reduce.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/schedule/gpu/phases.h"
 #include "ocannl/core/schedule/gpu/plan_map.h"
-#include "ocannl/core/schedule/gpu/verify_kernels.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 
 namespace ocannl::gpu {

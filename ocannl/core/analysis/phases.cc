@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/gpu/phases.h"
+#include "ocannl/core/analysis/phases.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"

@@ -11,8 +11,8 @@
 // Blocks are independent; so are the threads of a phase: what one writes no
 // other touches before the next barrier. A race is an error here, on any
 // machine.
-#ifndef OCANNL_CORE_SCHEDULE_GPU_VERIFY_KERNELS_H_
-#define OCANNL_CORE_SCHEDULE_GPU_VERIFY_KERNELS_H_
+#ifndef OCANNL_CORE_ANALYSIS_VERIFY_KERNELS_H_
+#define OCANNL_CORE_ANALYSIS_VERIFY_KERNELS_H_
 
 #include <cstdint>
 
@@ -35,4 +35,4 @@ inline constexpr int64_t kMaxSharedBytes = 227 * 1024;
 
 }  // namespace ocannl::gpu
 
-#endif  // OCANNL_CORE_SCHEDULE_GPU_VERIFY_KERNELS_H_
+#endif  // OCANNL_CORE_ANALYSIS_VERIFY_KERNELS_H_

@@ -5,8 +5,8 @@
 //
 //   thread i1 = 0 to 3 { acc[i1, 0] := 0; }          ThreadAxes(acc) is 1:
 //   thread i2 = 0 to 3 { y[i2] := acc[i2, 0]; }      acc[0] of each thread
-#ifndef OCANNL_CORE_SCHEDULE_GPU_PHASES_H_
-#define OCANNL_CORE_SCHEDULE_GPU_PHASES_H_
+#ifndef OCANNL_CORE_ANALYSIS_PHASES_H_
+#define OCANNL_CORE_ANALYSIS_PHASES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -47,4 +47,4 @@ int64_t SharedBytes(const LoopProgram& program, const Block& body);
 
 }  // namespace ocannl::gpu
 
-#endif  // OCANNL_CORE_SCHEDULE_GPU_PHASES_H_
+#endif  // OCANNL_CORE_ANALYSIS_PHASES_H_

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/gpu/verify_kernels.h"
+#include "ocannl/core/analysis/verify_kernels.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/analysis/phases.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/schedule/gpu/phases.h"
 
 namespace ocannl::gpu {
 namespace {
