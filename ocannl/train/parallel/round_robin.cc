@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/parallel/round_robin.h"
 
+#include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
@@ -15,39 +15,19 @@ namespace ocannl::train {
 namespace {
 
 // Calls `run` with 0, 1, ... below `count` in turn for each combination of the
-// indices, and `sync` as RoundRobin does, at the end with the indices of the
-// last one.
+// indices, and `sync` as RoundRobin does, with the indices of the last one.
 absl::Status Rounds(absl::Span<const StaticRef> statics, int count,
                     absl::FunctionRef<absl::Status(int worker)> run,
                     absl::FunctionRef<absl::Status(int n)> sync) {
   CHECK_GT(count, 0);
+  int64_t left = 1;  // combinations
+  for (const StaticRef& index : statics) left *= index.range().value_or(1);
   int n = 0;  // that ran in this round
-  using Values = std::vector<std::optional<int64_t>>;
-  auto values = [&] {
-    Values all;
-    for (const StaticRef& index : statics) all.push_back(index.value());
-    return all;
-  };
-  auto set = [&](const Values& all) -> absl::Status {
-    for (size_t k = 0; k < statics.size(); ++k) {
-      StaticRef index = statics[k];
-      if (all[k]) OCANNL_RETURN_IF_ERROR(index.Set(*all[k]));
-    }
-    return absl::OkStatus();
-  };
-  Values last;
-  auto run_next = [&]() -> absl::Status {
-    OCANNL_RETURN_IF_ERROR(run(n));
-    if (++n == count) return sync(std::exchange(n, 0));
-    last = values();
-    return absl::OkStatus();
-  };
-  OCANNL_RETURN_IF_ERROR(SequentialLoop(statics, run_next));
-  if (n == 0) return absl::OkStatus();
-  const Values before = values();
-  OCANNL_RETURN_IF_ERROR(set(last));
-  OCANNL_RETURN_IF_ERROR(sync(n));
-  return set(before);
+  return SequentialLoop(statics, [&]() -> absl::Status {
+    OCANNL_RETURN_IF_ERROR(run(n++));
+    if (--left > 0 && n < count) return absl::OkStatus();
+    return sync(std::exchange(n, 0));
+  });
 }
 
 // Runs workers[n] with the static indices of the first one that have a range.
