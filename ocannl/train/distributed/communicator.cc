@@ -70,10 +70,16 @@ absl::Status AllGather(Communicator& ranks, absl::Span<uint64_t> values) {
   return Broadcast(ranks, BytesOf(values));
 }
 
+absl::StatusOr<std::vector<uint64_t>> AllGather(Communicator& ranks,
+                                                uint64_t here) {
+  std::vector<uint64_t> all(ranks.ranks(), here);
+  OCANNL_RETURN_IF_ERROR(AllGather(ranks, absl::MakeSpan(all)));
+  return all;
+}
+
 absl::Status CheckAgree(Communicator& ranks, absl::string_view what,
                         uint64_t bits, absl::string_view fix) {
-  std::vector<uint64_t> all(ranks.ranks(), bits);
-  OCANNL_RETURN_IF_ERROR(AllGather(ranks, absl::MakeSpan(all)));
+  OCANNL_ASSIGN_OR_RETURN(const auto all, AllGather(ranks, bits));
   for (size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] == all[0]) continue;
     return absl::FailedPreconditionError(absl::StrCat(

@@ -13,8 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
@@ -69,6 +71,10 @@ absl::Status BroadcastOwn(Communicator& ranks,
 // Value k is that of rank k mod ranks(): each has set its own, and gets those
 // of all others. All have as many.
 absl::Status AllGather(Communicator& ranks, absl::Span<uint64_t> values);
+
+// The values of all ranks, each of which has one.
+absl::StatusOr<std::vector<uint64_t>> AllGather(Communicator& ranks,
+                                                uint64_t here);
 
 // Error: a rank has other 64 bits; it names `what` they stand for, the first
 // such rank, and the `fix`.

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/status_macros.h"
@@ -12,16 +11,8 @@
 namespace ocannl::train {
 namespace {
 
-// The values of all ranks, each of which has one.
-absl::StatusOr<std::vector<uint64_t>> Gathered(Communicator& ranks,
-                                               uint64_t here) {
-  std::vector<uint64_t> all(ranks.ranks(), here);
-  OCANNL_RETURN_IF_ERROR(AllGather(ranks, absl::MakeSpan(all)));
-  return all;
-}
-
 absl::StatusOr<bool> ForAll(Communicator& ranks, bool here) {
-  OCANNL_ASSIGN_OR_RETURN(const auto all, Gathered(ranks, here ? 1 : 0));
+  OCANNL_ASSIGN_OR_RETURN(const auto all, AllGather(ranks, here ? 1 : 0));
   return !absl::c_linear_search(all, uint64_t{0});
 }
 
@@ -36,7 +27,7 @@ absl::StatusOr<std::unique_ptr<DeviceRanks>> ConnectDevices(
                           ForAll(ranks, network != nullptr && key.ok()));
   if (!all) return nullptr;
   OCANNL_ASSIGN_OR_RETURN(const auto devices,
-                          Gathered(ranks, network->DeviceId()));
+                          AllGather(ranks, network->DeviceId()));
   const std::set<uint64_t> different(devices.begin(), devices.end());
   if (different.size() < devices.size()) return nullptr;
   OCANNL_RETURN_IF_ERROR(BroadcastValue(&ranks, *key));

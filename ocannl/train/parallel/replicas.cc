@@ -44,8 +44,7 @@ int ReplicasHere(int count, const Communicator* ranks) {
 
 absl::StatusOr<int> CountReplicas(int here, Communicator* ranks) {
   if (ranks == nullptr) return here;
-  std::vector<uint64_t> all(ranks->ranks(), here);
-  OCANNL_RETURN_IF_ERROR(AllGather(*ranks, absl::MakeSpan(all)));
+  OCANNL_ASSIGN_OR_RETURN(const auto all, AllGather(*ranks, here));
   const auto count = static_cast<int>(absl::c_accumulate(all, uint64_t{0}));
   if (here > 0 && here == ReplicasHere(count, ranks)) return count;
   return absl::InvalidArgumentError(absl::StrCat(
@@ -73,11 +72,15 @@ struct Replicas::Exchange {
     if (devices != nullptr) devices->Disconnect();
   }
 
-  // Of arrays, whose bytes are where `bytes` says. Unless one before it failed:
-  // the ranks no longer agree which is next.
-  absl::Status Say(absl::FunctionRef<absl::Status(Communicator&)> message) {
-    if (failed.ok()) failed = message(devices ? *devices : *ranks);
-    return failed;
+  // Work on an array, whose bytes are where `bytes` says: calls
+  // message(communicator, its bytes), unless one before it failed. The ranks no
+  // longer agree which is next then.
+  template <class Message>
+  auto Saying(Message message) {
+    return [this, message](auto array) {
+      if (failed.ok()) failed = message(devices ? *devices : *ranks, array);
+      return failed;
+    };
   }
   Context::Bytes bytes() const {
     return devices ? Context::Bytes::kInPlace : Context::Bytes::kOnHost;
@@ -110,8 +113,9 @@ absl::StatusOr<Replicas> Replicas::Make(Model& model,
   made.parameters_.assign(parameters.begin(), parameters.end());
   made.contexts_ = made.merging_ = std::move(contexts);
   if (ranks != nullptr) {
-    made.exchange_ = std::make_unique<Exchange>(
-        ranks, &made.contexts_[0].stream().device(), !options.buckets.empty());
+    made.exchange_ =
+        std::make_unique<Exchange>(ranks, &made.contexts_[0].stream().device(),
+                                   options.buckets.size() > 1);
     OCANNL_ASSIGN_OR_RETURN(
         made.exchange_->devices,
         ConnectDevices(made.contexts_[0].stream().device().backend(), *ranks));
@@ -126,7 +130,6 @@ absl::StatusOr<Replicas> Replicas::Make(Model& model,
       OCANNL_RETURN_IF_ERROR(made.merging_[0].Write(name, zeros));
     }
   }
-  made.merges_.resize(made.contexts_.size());
   Assignments finish;
   finish.name = "finish_merge";
   for (Tensor p : trained) {
@@ -150,11 +153,14 @@ absl::StatusOr<Replicas> Replicas::Make(Model& model,
   return made;
 }
 
+Communicator* Replicas::ranks() const {
+  return exchange_ == nullptr ? nullptr : exchange_->ranks;
+}
+
 std::optional<int> Replicas::Here(int k) const {
-  if (exchange_ == nullptr) return k;
-  const Communicator& ranks = *exchange_->ranks;
-  if (k % ranks.ranks() != ranks.rank()) return std::nullopt;
-  return k / ranks.ranks();
+  if (ranks() == nullptr) return k;
+  if (k % ranks()->ranks() != ranks()->rank()) return std::nullopt;
+  return k / ranks()->ranks();
 }
 
 absl::Status Replicas::LinkMerges(Model& model, Tensor of,
@@ -197,20 +203,11 @@ absl::Status Replicas::LinkMerges(Model& model, Tensor of,
   OCANNL_ASSIGN_OR_RETURN(Assignments merge,
                           parse(absl::StrCat(sum, " =+ ", sum, kMergeSuffix)));
   merge.name = absl::StrCat("merge_", array);
-  // Compiled once for all that others are merged into.
-  std::vector<int> targets;
-  std::vector<Context> merging;
-  for (MergePair pair : ParallelMerge(count_)) {
-    const std::optional<int> to = Here(pair.to);
-    if (!to || absl::c_linear_search(targets, *to)) continue;
-    targets.push_back(*to);
-    merging.push_back(merging_[*to]);
-  }
-  OCANNL_ASSIGN_OR_RETURN(std::vector<Routine> routines,
-                          ToRoutines(merging, merge, {}));
-  for (size_t k = 0; k < targets.size(); ++k) {
-    merges_[targets[k]].push_back(std::move(routines[k]));
-  }
+  // Into the lower half, rounded up, in whatever round.
+  const int targets = count_ > 1 ? ReplicasHere((count_ + 1) / 2, ranks()) : 0;
+  OCANNL_ASSIGN_OR_RETURN(
+      merges_.emplace_back(),
+      ToRoutines(absl::MakeSpan(merging_).first(targets), merge, {}));
   return absl::OkStatus();
 }
 
@@ -245,42 +242,34 @@ absl::Status Replicas::BeginMerge(size_t bucket, int n) {
 absl::Status Replicas::Merge(MergePair pair, absl::Span<const int> bucket) {
   const std::optional<int> from = Here(pair.from);
   const std::optional<int> to = Here(pair.to);
+  if (!from && !to) return absl::OkStatus();
+  auto other = [&] { return (from ? pair.to : pair.from) % ranks()->ranks(); };
   for (int array : bucket) {
-    if (to) {
-      OCANNL_RETURN_IF_ERROR(FillMergeBuffer(*to, from, pair.from, array));
-      OCANNL_RETURN_IF_ERROR(merges_[*to][array].Run());
-    } else if (from) {
-      Exchange* exchange = exchange_.get();
-      auto send = [exchange,
-                   rank = pair.to % exchange->ranks->ranks()](auto bytes) {
-        return exchange->Say(
-            [&](Communicator& with) { return with.Send(rank, bytes); });
+    const std::string& name = merged_[array];
+    if (!to) {
+      auto send = [rank = other()](Communicator& with, auto bytes) {
+        return with.Send(rank, bytes);
       };
-      OCANNL_RETURN_IF_ERROR(
-          merging_[*from].Use(merged_[array], send, exchange->bytes()));
+      OCANNL_RETURN_IF_ERROR(merging_[*from].Use(name, exchange_->Saying(send),
+                                                 exchange_->bytes()));
+      continue;
     }
+    const Context& context = merging_[*to];
+    if (!from) {
+      auto receive = [rank = other()](Communicator& with, auto bytes) {
+        return with.Receive(rank, bytes);
+      };
+      OCANNL_RETURN_IF_ERROR(context.FillMerge(name, exchange_->Saying(receive),
+                                               exchange_->bytes()));
+    } else if (copies_ || !context.SharesMemoryWith(merging_[*from])) {
+      OCANNL_RETURN_IF_ERROR(context.CopyToMerge(name, merging_[*from]));
+    } else {
+      OCANNL_RETURN_IF_ERROR(context.PointMerge(name, merging_[*from]));
+    }
+    OCANNL_RETURN_IF_ERROR(merges_[array][*to].Run());
   }
   if (to) merging_[*to].ReleaseMerge();
   return absl::OkStatus();
-}
-
-absl::Status Replicas::FillMergeBuffer(int to, std::optional<int> from,
-                                       int replica, int array) {
-  const Context& context = merging_[to];
-  const std::string& name = merged_[array];
-  if (!from) {
-    Exchange* exchange = exchange_.get();
-    auto receive = [exchange,
-                    rank = replica % exchange->ranks->ranks()](auto bytes) {
-      return exchange->Say(
-          [&](Communicator& with) { return with.Receive(rank, bytes); });
-    };
-    return context.FillMerge(name, receive, exchange->bytes());
-  }
-  const Context& source = merging_[*from];
-  return copies_ || !context.SharesMemoryWith(source)
-             ? context.CopyToMerge(name, source)
-             : context.PointMerge(name, source);
 }
 
 absl::Status Replicas::FinishMerge() {
@@ -295,23 +284,16 @@ absl::Status Replicas::FinishMerge() {
 }
 
 absl::Status Replicas::BroadcastParameters() {
-  Exchange* all = exchange_.get();
   const Context& context = merging_[0];
-  auto send = [all](absl::Span<const std::byte> bytes) {
-    return all->Say(
-        [&](Communicator& ranks) { return BroadcastOwn(ranks, bytes); });
-  };
-  auto receive = [all](absl::Span<std::byte> bytes) {
-    return all->Say(
-        [&](Communicator& ranks) { return Broadcast(ranks, bytes); });
-  };
   for (Tensor p : parameters_) {
     const std::string& name = p.node().name;
     if (Here(0)) {
       OCANNL_RETURN_IF_ERROR(context.Copy(name, contexts_[0]));
-      OCANNL_RETURN_IF_ERROR(context.Use(name, send, all->bytes()));
+      OCANNL_RETURN_IF_ERROR(context.Use(name, exchange_->Saying(BroadcastOwn),
+                                         exchange_->bytes()));
     } else {
-      OCANNL_RETURN_IF_ERROR(context.Fill(name, receive, all->bytes()));
+      OCANNL_RETURN_IF_ERROR(
+          context.Fill(name, exchange_->Saying(Broadcast), exchange_->bytes()));
     }
   }
   OCANNL_RETURN_IF_ERROR(exchange_->Finish());

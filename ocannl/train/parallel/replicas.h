@@ -62,9 +62,9 @@ struct ReplicasOptions {
   // Of several processes with a part of the replicas each; all call the same
   // functions. It must outlive the replicas.
   Communicator* communicator = nullptr;
-  // With other ranks: gradients that are merged together, by their numbers in
-  // `trained`, and on a thread of its own, while others are not there yet; none
-  // where empty.
+  // Gradients that are merged together, by their numbers in `trained`; empty:
+  // all. If there are several, messages have a thread of their own, and go
+  // while other gradients are not there yet.
   std::vector<std::vector<int>> buckets = {};
 };
 
@@ -124,15 +124,12 @@ class Replicas {
 
  private:
   struct Exchange;
-  using Merges = std::vector<Routine>;  // x =+ x.merge, of each array
 
   Replicas();
+  Communicator* ranks() const;  // null: there are no other ranks
   absl::Status LinkMerges(Model& model, Tensor of, absl::string_view suffix,
                           int64_t divisor, Assignments& finish);
   absl::Status Merge(MergePair pair, absl::Span<const int> bucket);
-  // With an array of `replica`, which is contexts_[from] if it is here.
-  absl::Status FillMergeBuffer(int to, std::optional<int> from, int replica,
-                               int array);
   absl::Status BroadcastParameters();
 
   std::vector<Tensor> parameters_;
@@ -141,9 +138,10 @@ class Replicas {
   std::vector<Context> contexts_;
   std::unique_ptr<Exchange> exchange_;  // with other ranks; outlives merging_
   std::vector<Context> merging_;        // in which contexts_[k] is merged
-  std::vector<Merges> merges_;          // likewise; none: nothing is merged
-  // Copies an array of contexts_[k] to its f32 sum, by its number in merged_;
-  // empty: it is no narrow float, and is its own sum.
+  // By the number of an array in merged_ and k: x =+ x.merge in merging_[k].
+  std::vector<std::vector<Routine>> merges_;
+  // Likewise: copies the array of contexts_[k] to its f32 sum. Empty: it is not
+  // a narrow float, and is its own sum.
   std::vector<std::vector<Routine>> widen_;
   std::optional<Routine> finish_;  // rounds and divides the owner's sums
   int count_ = 0;
