@@ -32,6 +32,7 @@
 #include "ocannl/train/distributed/communicator.h"
 #include "ocannl/train/example_train_loop.h"
 #include "ocannl/train/fit/metrics_log.h"
+#include "ocannl/train/optim/rules.h"
 #include "ocannl/train/parallel/replicas.h"
 #include "ocannl/train/params_hash.h"
 
@@ -96,7 +97,9 @@ absl::Status Run(const CommandLine& line, train::Communicator* ranks) {
   OCANNL_ASSIGN_OR_RETURN(int threads, line.GetInt("threads_at_once", 0, 64));
   OCANNL_ASSIGN_OR_RETURN(const int64_t len, line.GetInt("len", 1, 1'000'000));
   train::ExampleTrainOptions options = {
-      .data_len = 2 * len, .weight_decay = 1e-4, .communicator = ranks};
+      .data_len = 2 * len,
+      .rule = train::Sgd({.weight_decay = 1e-4}),
+      .communicator = ranks};
   OCANNL_ASSIGN_OR_RETURN(options.seed, line.GetInt("seed", 0, 0xfffffffe));
   OCANNL_ASSIGN_OR_RETURN(options.epochs, line.GetInt("epochs", 1, 100'000));
   OCANNL_ASSIGN_OR_RETURN(options.batch_size,

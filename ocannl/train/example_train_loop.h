@@ -31,6 +31,8 @@
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/distributed/communicator.h"
 #include "ocannl/train/model.h"
+#include "ocannl/train/optim/rules.h"
+#include "ocannl/train/parallel/data_parallel.h"
 #include "ocannl/train/predict.h"
 
 namespace ocannl::train {
@@ -57,7 +59,7 @@ struct ExampleTrainOptions {
       lr_schedule = nullptr;
   int64_t data_len = 1;  // examples; those that fill no minibatch are left out
   int64_t epochs = 1;
-  double weight_decay = 0;
+  absl::StatusOr<UpdateRule> rule = Sgd();
   bool copy_to_merge = false;  // false: merge buffers point
   // Of several processes that do the same on devices of their own, dealt as
   // ReplicasHere says (parallel/replicas.h); null: this one is alone.
@@ -82,18 +84,20 @@ struct TrainedExample {
     return predictor->Predict({example});
   }
 
-  Model model;
-  Tensor inputs{}, outputs{}, loss{}, model_result{};
-  std::vector<double> batch_losses;    // a batch of all devices each
-  std::vector<double> epoch_losses;    // their sums
-  std::vector<double> learning_rates;  // at the end of each epoch
-  std::optional<Predictor> predictor;
+  DataParallel parallel;
+  Tensor inputs, outputs, loss, model_result{};
+  Model& model = parallel.OwnerModel();
+  std::vector<double> batch_losses = {};    // a batch of all devices each
+  std::vector<double> epoch_losses = {};    // their sums
+  std::vector<double> learning_rates = {};  // at the end of each epoch
+  std::optional<Predictor> predictor = {};
 };
 
-// Trains by SGD. The network is called twice: for the minibatches and for
-// TrainedExample::Infer. The loss is the sum of the cells of `loss_fn`, divided
-// by the batch size. Errors: a batch that the devices do not divide; fewer
-// examples than a minibatch; those of shapes, code, runs and messages.
+// Trains by DataParallel, whose replicas take turns. The network is called
+// twice: for the minibatches and for TrainedExample::Infer. The loss is the sum
+// of the cells of `loss_fn`, divided by the batch size. Errors: a batch that
+// the devices do not divide; fewer examples than a minibatch; those of shapes,
+// code, runs and messages.
 absl::StatusOr<std::unique_ptr<TrainedExample>> ExampleTrainLoop(
     VirtualDevices& devices, const ExampleTrainOptions& options,
     const MakeExamples& inputs, const MakeExamples& outputs,

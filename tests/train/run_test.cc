@@ -263,6 +263,25 @@ TEST(ExampleTrainLoopTest, DevicesAddUpToOne) {
             losses(TestDevice::Interpreter(), 4, false));
 }
 
+// Lion goes down by the rate, here 1/8, which is exact on any device.
+TEST(ExampleTrainLoopTest, TakesAnyRule) {
+  for (const std::string& tier : AvailableTiers()) {
+    for (int count : {1, 2}) {
+      VirtualDevices devices(*FindTier(tier), count);
+      auto trained = Line().Train(
+          devices, {.batch_size = 4,
+                    .lr_schedule = [](Graph& graph, int32_t,
+                                      int32_t) { return Number(graph, 0.125); },
+                    .rule = train::Lion()});
+      ASSERT_THAT(trained, IsOk());
+      // (2 - w)^2 * (1 + 4 + 9 + 16) / 4 for w of 0.5, 0.625, 0.75.
+      EXPECT_THAT((*trained)->batch_losses,
+                  ElementsAre(16.875, 14.1796875, 11.71875));
+      EXPECT_EQ(devices[0].context.Read("w")->AsDouble(0), 0.875);
+    }
+  }
+}
+
 // The index is that of the last minibatch, in a round that is not full, too.
 TEST(ExampleTrainLoopTest, SchedulesMayReadTheBatch) {
   auto rates = [](int64_t data_len) {

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/runtime/stream.h"
@@ -20,26 +21,19 @@
 #include "ocannl/train/code.h"
 #include "ocannl/train/option_check.h"
 #include "ocannl/train/parallel/buckets.h"
+#include "ocannl/train/parallel/round_robin.h"
 #include "ocannl/train/run.h"
 
 namespace ocannl::train {
 
+// A model with its loss: that of one device, or of all that take turns.
 struct DataParallel::Shard {
-  explicit Shard(VirtualDevice& on) : device(on) {}
-
-  const Context& context() const { return device.context; }
-
-  // The parameters are those of `owner`, unless that is null.
-  absl::Status Build(const LossOf& loss_of, Shard* owner,
-                     const DataParallelOptions& options);
+  // The code of the gradient.
+  absl::StatusOr<Assignments> Build(const LossOf& loss_of,
+                                    const DataParallelOptions& options);
   // The parameters and the scale of the loss.
   std::vector<Tensor> Shared();
-  absl::Status ShareParameters(Shard& owner);
   std::string DescribeParameters();
-  absl::StatusOr<double> ReadCell(const std::string& array) const {
-    OCANNL_ASSIGN_OR_RETURN(const NdArray value, context().Read(array));
-    return value.AsDouble(0);
-  }
 
   Model model;
   std::vector<Tensor> inputs;
@@ -47,13 +41,10 @@ struct DataParallel::Shard {
   std::string own_loss;  // the array that merging does not change
   std::optional<LossScale> scale = {};
   std::vector<Tensor> trained;  // the parameters that have a gradient
-  VirtualDevice& device;
-  std::vector<Routine> gradients;         // the parts of one, in order
-  std::vector<std::vector<int>> buckets;  // what each has done, in `trained`
 };
 
-absl::Status DataParallel::Shard::Build(const LossOf& loss_of, Shard* owner,
-                                        const DataParallelOptions& options) {
+absl::StatusOr<Assignments> DataParallel::Shard::Build(
+    const LossOf& loss_of, const DataParallelOptions& options) {
   OCANNL_ASSIGN_OR_RETURN(loss, loss_of(model, inputs));
   OCANNL_ASSIGN_OR_RETURN(scale, LossScaleFor(options.dtype, model));
   OCANNL_ASSIGN_OR_RETURN(
@@ -74,30 +65,7 @@ absl::Status DataParallel::Shard::Build(const LossOf& loss_of, Shard* owner,
   for (Tensor input : inputs) {  // the loss need not depend on all
     OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {input.id}, model.shapes));
   }
-  if (owner != nullptr) OCANNL_RETURN_IF_ERROR(ShareParameters(*owner));
-  for (GradientPart& part : CutAtBuckets(code, trained, options.bucket_bytes)) {
-    const Context before =
-        gradients.empty() ? context() : gradients.back().context();
-    OCANNL_ASSIGN_OR_RETURN(Routine routine, ToRoutine(before, part.code, {}));
-    gradients.push_back(std::move(routine));
-    buckets.push_back(std::move(part.bucket));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status DataParallel::Shard::ShareParameters(Shard& owner) {
-  const std::string own = DescribeParameters();
-  const std::string owners = owner.DescribeParameters();
-  if (own != owners) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the loss on ", device.device.name(), " has the parameters ", own,
-        ", but that on ", owner.device.device.name(), " ", owners,
-        "; build it alike for all shards"));
-  }
-  for (Tensor p : Shared()) {
-    OCANNL_RETURN_IF_ERROR(context().Share(p.node().name, owner.context()));
-  }
-  return absl::OkStatus();
+  return code;
 }
 
 std::vector<Tensor> DataParallel::Shard::Shared() {
@@ -130,41 +98,98 @@ absl::StatusOr<DataParallel> DataParallel::Make(
       "DataParallel", {{"backend", backend != nullptr},
                        {"function of the loss", loss_of != nullptr},
                        {"function of the update", update_of != nullptr}}));
-  OCANNL_ASSIGN_OR_RETURN(auto batch, ShardBatch(inputs, options.n_shards));
   DataParallel made;
+  made.policy_ = options.policy;
   made.n_shards_ = options.n_shards;
-  if (options.communicator != nullptr && options.communicator->ranks() > 1) {
-    made.communicator_ = options.communicator;
+  const bool one_model = options.policy == Policy::kRoundRobin;
+  std::vector<std::vector<NdArray>> batch;
+  if (!one_model) {
+    OCANNL_ASSIGN_OR_RETURN(batch, ShardBatch(inputs, options.n_shards));
+  } else if (!inputs.empty() || options.n_shards < 1) {
+    return UserError(inputs.size(), " inputs of ", options.n_shards,
+                     " shards that take turns; give 1 shard or more, and make ",
+                     "the inputs in the function of the loss");
   }
-  const Communicator* ranks = made.communicator_;
-  const int here = ReplicasHere(static_cast<int>(options.n_shards), ranks);
-  if (ranks != nullptr && options.n_shards < ranks->ranks()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.n_shards, " shards are not enough for ",
-                     ranks->ranks(), " ranks; make one for each at least"));
-  }
-  made.devices_ =
-      std::make_unique<VirtualDevices>(backend, here, options.threads);
-  made.team_ = made.devices_->MakeTeam();
-  DataParallelOptions parts = options;
-  if (ranks == nullptr) parts.bucket_bytes = 0;
-  for (int k = 0; k < here; ++k) {
-    const int64_t s = ranks == nullptr ? k : k * ranks->ranks() + ranks->rank();
-    made.shards_.push_back(std::make_unique<Shard>((*made.devices_)[k]));
-    Shard& shard = *made.shards_.back();
-    Graph& graph = shard.model.graph;
-    graph.set_seed(ShardSeed(options.base_seed, s));
+  OCANNL_RETURN_IF_ERROR(made.OpenDevices(backend, options));
+  for (size_t k = 0; k < (one_model ? 1 : made.contexts_.size()); ++k) {
+    const int64_t s = one_model ? 0 : made.NumberOf(k);
+    Shard& shard = *made.shards_.emplace_back(std::make_unique<Shard>());
+    shard.model.graph.set_seed(ShardSeed(options.base_seed, s));
     for (size_t i = 0; i < inputs.size(); ++i) {
       shard.inputs.push_back(
-          MakeInput(graph, inputs[i].name, std::move(batch[i][s])));
+          MakeInput(shard.model.graph, inputs[i].name, std::move(batch[i][s])));
     }
-    OCANNL_RETURN_IF_ERROR(
-        shard.Build(loss_of, k > 0 ? made.shards_[0].get() : nullptr, parts));
+    OCANNL_RETURN_IF_ERROR(made.LinkGradient(k, loss_of, options));
   }
   OCANNL_RETURN_IF_ERROR(made.LinkOwner(update_of));
   OCANNL_RETURN_IF_ERROR(made.CheckRanks(options, inputs));
   OCANNL_RETURN_IF_ERROR(made.LinkMerges(options));
   return made;
+}
+
+absl::Status DataParallel::OpenDevices(const Backend* backend,
+                                       const DataParallelOptions& options) {
+  Communicator* ranks = options.communicator;
+  if (ranks != nullptr && ranks->ranks() > 1) communicator_ = ranks;
+  const int here = ReplicasHere(static_cast<int>(n_shards_), communicator_);
+  if (communicator_ != nullptr && n_shards_ < ranks->ranks()) {
+    return UserError(n_shards_, " shards are not enough for ", ranks->ranks(),
+                     " ranks; make one for each at least");
+  }
+  if (options.devices == nullptr) {
+    owned_ = std::make_unique<VirtualDevices>(backend, here, options.threads);
+  }
+  devices_ = owned_ != nullptr ? owned_.get() : options.devices;
+  if (devices_->size() != static_cast<size_t>(here)) {
+    return UserError("there are ", devices_->size(), " devices for ", here,
+                     " shards; give as many");
+  }
+  if (policy_ == Policy::kShards) team_ = devices_->MakeTeam();
+  for (size_t k = 0; k < devices_->size(); ++k) {
+    contexts_.push_back((*devices_)[k].context);
+    order_.push_back(k);
+  }
+  absl::c_stable_partition(order_,
+                           [&](size_t k) { return !(*devices_)[k].is_inline; });
+  return absl::OkStatus();
+}
+
+absl::Status DataParallel::LinkGradient(size_t k, const LossOf& loss_of,
+                                        const DataParallelOptions& options) {
+  OCANNL_ASSIGN_OR_RETURN(const Assignments code,
+                          shards_[k]->Build(loss_of, options));
+  if (k > 0) OCANNL_RETURN_IF_ERROR(ShareParameters(k));
+  std::vector<Context> contexts = {contexts_[k]};
+  if (policy_ == Policy::kRoundRobin) contexts = contexts_;
+  const bool cuts = communicator_ != nullptr && policy_ == Policy::kShards;
+  std::vector<GradientPart> parts =
+      CutAtBuckets(code, shards_[k]->trained, cuts ? options.bucket_bytes : 0);
+  gradients_.resize(parts.size());
+  for (size_t part = 0; part < parts.size(); ++part) {
+    OCANNL_ASSIGN_OR_RETURN(std::vector<Routine> routines,
+                            ToRoutines(contexts, parts[part].code, {}));
+    for (size_t j = 0; j < routines.size(); ++j) {
+      contexts[j] = routines[j].context();
+      gradients_[part].push_back(std::move(routines[j]));
+    }
+    if (k == 0) buckets_.push_back(std::move(parts[part].bucket));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DataParallel::ShareParameters(size_t k) {
+  const std::string own = shards_[k]->DescribeParameters();
+  const std::string owners = shards_[0]->DescribeParameters();
+  if (own != owners) {
+    return UserError("the loss on ", (*devices_)[k].device.name(),
+                     " has the parameters ", own, ", but that on ",
+                     (*devices_)[0].device.name(), " ", owners,
+                     "; build it alike for all shards");
+  }
+  for (Tensor p : shards_[k]->Shared()) {
+    OCANNL_RETURN_IF_ERROR(contexts_[k].Share(p.node().name, OwnerContext()));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status DataParallel::LinkOwner(const UpdateOf& update_of) {
@@ -174,9 +199,9 @@ absl::Status DataParallel::LinkOwner(const UpdateOf& update_of) {
                           update_of(owner.model, owner.loss, owner.scale));
   OCANNL_RETURN_IF_ERROR(KeepGradients(parameters_, code.update).status());
   OCANNL_RETURN_IF_ERROR(
-      RunInit(owner.model, owner.loss, std::move(code.init), owner.context())
+      RunInit(owner.model, owner.loss, std::move(code.init), OwnerContext())
           .status());
-  OCANNL_ASSIGN_OR_RETURN(update_, ToRoutine(owner.context(), code.update, {}));
+  OCANNL_ASSIGN_OR_RETURN(update_, ToRoutine(OwnerContext(), code.update, {}));
   return absl::OkStatus();
 }
 
@@ -186,12 +211,11 @@ absl::Status DataParallel::CheckRanks(
   if (communicator_ == nullptr) return absl::OkStatus();
   Shard& own = *shards_[0];
   std::string text = absl::StrCat(
-      n_shards_, " ", own.gradients.size(), " ", Name(options.dtype), " ",
+      n_shards_, " ", gradients_.size(), " ", Name(options.dtype), " ",
       static_cast<int>(options.reduction), " ", options.merge_loss, " ",
       options.base_seed, " ", own.DescribeParameters());
   for (const auto& [name, values] : inputs) {
-    absl::StrAppend(&text, " ", name,
-                    DescribeArray(values.dtype(), values.dims()), " ",
+    absl::StrAppend(&text, " ", name, Describe(values), " ",
                     XXH64(values.data(), values.bytes(), 0));
   }
   return CheckAgree(*communicator_, "shards, seed, inputs or parameters",
@@ -201,16 +225,20 @@ absl::Status DataParallel::CheckRanks(
 
 absl::Status DataParallel::LinkMerges(const DataParallelOptions& options) {
   Shard& owner = *shards_[0];
-  ReplicasOptions merging{.communicator = communicator_};
-  if (owner.gradients.size() > 1) merging.buckets = owner.buckets;
+  ReplicasOptions merging{.communicator = communicator_, .buckets = buckets_};
   if (options.merge_loss) merging.loss = owner.loss;
   if (options.reduction == Reduction::kMean) merging.divisor = n_shards();
-  std::vector<Context> contexts;
-  for (const auto& shard : shards_) contexts.push_back(shard->context());
   OCANNL_ASSIGN_OR_RETURN(
       replicas_, Replicas::Make(owner.model, owner.Shared(), owner.trained,
-                                std::move(contexts), merging));
+                                contexts_, merging));
+  replicas_->set_copy_to_merge(options.copy_to_merge);
   return absl::OkStatus();
+}
+
+int64_t DataParallel::NumberOf(size_t k) const {
+  const auto here = static_cast<int64_t>(k);
+  if (communicator_ == nullptr) return here;
+  return here * communicator_->ranks() + communicator_->rank();
 }
 
 std::vector<uint32_t> DataParallel::ShardSeeds() const {
@@ -226,26 +254,31 @@ absl::Status DataParallel::Step() {
 }
 
 absl::Status DataParallel::RunGradients() {
-  OCANNL_RETURN_IF_ERROR(std::exchange(started_, true)
-                             ? replicas_->ShareParameters()
-                             : SyncRanks());
-  const size_t parts = shards_[0]->gradients.size();
-  for (size_t part = 0; part < parts; ++part) {
-    // What this thread does itself comes last, at the same time as the others.
-    // Record has it done now, if it is put off, while it counts as at work.
+  OCANNL_RETURN_IF_ERROR(started_ ? replicas_->ShareParameters() : SyncRanks());
+  started_ = true;
+  for (size_t part = 0; part < gradients_.size(); ++part) {
     const Team::SideBySide share;
-    for (const bool is_inline : {false, true}) {
-      for (const auto& shard : shards_) {
-        if (shard->device.is_inline != is_inline) continue;
-        OCANNL_RETURN_IF_ERROR(shard->gradients[part].Run());
-        if (is_inline && team_ != nullptr) shard->context().stream().Record();
-      }
+    for (size_t k : order_) {
+      OCANNL_RETURN_IF_ERROR(gradients_[part][k].Run());
+      // This thread runs now what is put off, while it counts as at work.
+      const bool runs_now = team_ != nullptr && (*devices_)[k].is_inline;
+      if (runs_now) contexts_[k].stream().Record();
     }
-    if (parts == 1) continue;
+    if (gradients_.size() == 1) continue;
     OCANNL_RETURN_IF_ERROR(
         replicas_->BeginMerge(part, static_cast<int>(n_shards())));
   }
   return absl::OkStatus();
+}
+
+absl::Status DataParallel::RunRounds(
+    absl::FunctionRef<absl::Status(int n)> then) {
+  if (policy_ != Policy::kRoundRobin) {
+    return UserError("RunRounds needs Policy::kRoundRobin; call Step");
+  }
+  OCANNL_RETURN_IF_ERROR(SyncRanks());
+  return ParallelUpdate(absl::MakeSpan(gradients_[0]), *update_, *replicas_,
+                        then);
 }
 
 absl::Status DataParallel::RunOnAllThreads(
@@ -259,7 +292,7 @@ absl::Status DataParallel::RunOnAllThreads(
 
 absl::Status DataParallel::GradSync() {
   return RunOnAllThreads([&] {
-    return shards_[0]->gradients.size() > 1
+    return gradients_.size() > 1
                ? replicas_->FinishMerge()
                : replicas_->MergeGradients(static_cast<int>(n_shards()));
   });
@@ -270,17 +303,9 @@ absl::Status DataParallel::RunUpdate() {
   return RunOnAllThreads([&] { return update_->Run(); });
 }
 
-bool DataParallel::has_owner() const {
-  return communicator_ == nullptr || communicator_->rank() == 0;
-}
-
-absl::Status DataParallel::SyncRanks() { return replicas_->SyncRanks(); }
-
 std::vector<const LoopProgram*> DataParallel::OwnerPrograms() const {
   std::vector<const LoopProgram*> programs;
-  for (const Routine& gradient : shards_[0]->gradients) {
-    programs.push_back(&gradient.program());
-  }
+  for (const auto& part : gradients_) programs.push_back(&part[0].program());
   programs.push_back(&update_->program());
   return programs;
 }
@@ -293,34 +318,30 @@ absl::StatusOr<std::vector<Array>> DataParallel::OwnerState() const {
 absl::Status DataParallel::SetBatch(absl::Span<const NdArray> values) {
   const std::vector<Tensor>& inputs = shards_[0]->inputs;
   if (values.size() != inputs.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the batch has ", values.size(), " inputs, but this ",
-                     "training has ", inputs.size()));
+    return UserError("the batch has ", values.size(), " inputs, but this ",
+                     "training has ", inputs.size());
   }
   std::vector<BatchInput> named;
   for (size_t k = 0; k < values.size(); ++k) {
     named.push_back({inputs[k].node().name, values[k]});
   }
-  OCANNL_ASSIGN_OR_RETURN(auto batch, ShardBatch(named, n_shards()));
+  OCANNL_ASSIGN_OR_RETURN(const auto batch, ShardBatch(named, n_shards()));
   for (size_t k = 0; k < values.size(); ++k) {
-    const NdArray& now = batch[k][0];
-    const NdArray& made = *std::get<DataSource>(inputs[k].node().source).data;
-    if (now.dtype() == made.dtype() && now.dims() == made.dims()) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input `", named[k].name, "`: shards of this batch are ",
-        DescribeArray(now.dtype(), now.dims()), ", but the training was made ",
-        "for ", DescribeArray(made.dtype(), made.dims())));
+    const std::string now = Describe(batch[k][0]);
+    const std::string made =
+        Describe(*std::get<DataSource>(inputs[k].node().source).data);
+    if (now == made) continue;
+    return UserError("input `", named[k].name, "`: shards of this batch are ",
+                     now, ", but the training was made for ", made);
   }
-  for (int64_t s = 0; s < n_shards(); ++s) {
-    const std::optional<int> here = replicas_->Here(static_cast<int>(s));
-    if (!here) continue;
-    Shard& shard = *shards_[*here];
-    for (size_t k = 0; k < values.size(); ++k) {
+  for (size_t k = 0; k < contexts_.size(); ++k) {
+    const Shard& shard = *shards_[k];
+    for (size_t i = 0; i < values.size(); ++i) {
       const Array array =
-          ValueArray(shard.model.graph, shard.model.shapes, shard.inputs[k].id);
-      OCANNL_RETURN_IF_ERROR(
-          shard.context().Write(array.name, batch[k][s].Reshaped(array.dims),
-                                Context::Unused::kIsLeft));
+          ValueArray(shard.model.graph, shard.model.shapes, shard.inputs[i].id);
+      OCANNL_RETURN_IF_ERROR(contexts_[k].Write(
+          array.name, batch[i][NumberOf(k)].Reshaped(array.dims),
+          Context::Unused::kIsLeft));
     }
   }
   return absl::OkStatus();
@@ -329,36 +350,38 @@ absl::Status DataParallel::SetBatch(absl::Span<const NdArray> values) {
 absl::Status DataParallel::Set(absl::string_view name, int64_t value) {
   absl::Status result = update_->Set(name, value);
   if (!result.ok() && !absl::IsNotFound(result)) return result;
-  for (const auto& shard : shards_) {
-    for (Routine& gradient : shard->gradients) {
-      absl::Status status = gradient.Set(name, value);
-      if (absl::IsNotFound(status)) continue;
-      OCANNL_RETURN_IF_ERROR(status);
-      result = status;
+  for (const std::vector<Routine>& part : gradients_) {
+    for (size_t k = 0; k < part.size(); ++k) {
+      absl::StatusOr<StaticRef> index = part[k].Static(name);
+      if (!index.ok()) continue;  // none of that name
+      const bool is_own = policy_ == Policy::kRoundRobin && !index->range();
+      result = index->Set(value + (is_own ? NumberOf(k) : 0));
+      OCANNL_RETURN_IF_ERROR(result);
     }
   }
   return result;
 }
 
+absl::StatusOr<double> DataParallel::ReadCell(size_t k,
+                                              const std::string& array) const {
+  OCANNL_ASSIGN_OR_RETURN(const NdArray value, contexts_[k].Read(array));
+  return value.AsDouble(0);
+}
+
 absl::StatusOr<double> DataParallel::OwnerLossValue() const {
-  return shards_[0]->ReadCell(shards_[0]->loss.node().name);
+  return ReadCell(0, shards_[0]->loss.node().name);
 }
 
 absl::StatusOr<std::vector<double>> DataParallel::ShardLosses() const {
-  std::vector<double> losses(n_shards());
-  for (int s = 0; s < n_shards(); ++s) {
-    const std::optional<int> here = replicas_->Here(s);
-    if (!here) continue;
-    const Shard& shard = *shards_[*here];
-    OCANNL_ASSIGN_OR_RETURN(losses[s], shard.ReadCell(shard.own_loss));
+  std::vector<uint64_t> bits(n_shards());
+  for (size_t k = 0; k < contexts_.size(); ++k) {
+    const Shard& shard = *shards_[shards_.size() > 1 ? k : 0];
+    OCANNL_ASSIGN_OR_RETURN(const double loss, ReadCell(k, shard.own_loss));
+    bits[NumberOf(k)] = std::bit_cast<uint64_t>(loss);
   }
-  if (communicator_ == nullptr) return losses;
-  std::vector<uint64_t> bits;
-  for (double loss : losses) bits.push_back(std::bit_cast<uint64_t>(loss));
   OCANNL_RETURN_IF_ERROR(replicas_->Gather(absl::MakeSpan(bits)));
-  for (size_t s = 0; s < bits.size(); ++s) {
-    losses[s] = std::bit_cast<double>(bits[s]);
-  }
+  std::vector<double> losses;
+  for (uint64_t loss : bits) losses.push_back(std::bit_cast<double>(loss));
   return losses;
 }
 
@@ -367,9 +390,7 @@ absl::StatusOr<double> DataParallel::MeanLoss() const {
   return absl::c_accumulate(losses, 0.0) / static_cast<double>(n_shards());
 }
 
-const Context& DataParallel::OwnerContext() const {
-  return shards_[0]->context();
-}
+Model& DataParallel::OwnerModel() const { return shards_[0]->model; }
 
 absl::StatusOr<NdArray> DataParallel::ReadValues(Tensor tensor) const {
   OCANNL_RETURN_IF_ERROR(CheckIsIn(shards_[0]->model, tensor));

@@ -55,7 +55,16 @@ namespace ocannl::train {
 // are added up in f32 and rounded once.
 enum class Reduction : uint8_t { kSum, kMean };
 
+// How the work of a step is dealt to the devices.
+enum class Policy : uint8_t {
+  kShards,  // each has a model of its own, and its part of the inputs
+  // All have one model. They take turns in the values of its static indices
+  // (RunRounds). The inputs are those that the function of the loss makes.
+  kRoundRobin,
+};
+
 struct DataParallelOptions {
+  Policy policy = Policy::kShards;
   int64_t n_shards = 1;  // of all ranks: shard s is that of rank s mod ranks
   Reduction reduction = Reduction::kSum;
   // The seed of the graph of shard 0. That of another shard is made of it and
@@ -64,11 +73,15 @@ struct DataParallelOptions {
   // That run shards at once, then merge and update together; 0: as many as
   // there are processors. Where it is 1, the thread that calls does all.
   int threads = 0;
+  // One for each shard of this process. They must outlive the training. Null:
+  // it makes its own, which so many `threads` serve.
+  VirtualDevices* devices = nullptr;
   // Null: this process has all shards. It must outlive the training.
   Communicator* communicator = nullptr;
   // The loss in the owner's context becomes that of all shards, reduced as
   // gradients are. It can be read there without waiting for other shards.
   bool merge_loss = false;
+  bool copy_to_merge = false;  // Replicas::set_copy_to_merge
   // With other ranks: gradients are merged, in parts of so many bytes or more,
   // while the rest of them is computed (buckets.h); 0: when all are.
   int64_t bucket_bytes = 0;
@@ -78,7 +91,7 @@ struct DataParallelOptions {
 };
 
 // The loss, of one cell, of a shard's part of the inputs: written once, called
-// for each shard with a model of its own.
+// for each shard with a model of its own, or once with the only one.
 using LossOf = std::function<absl::StatusOr<Tensor>(
     Model& model, absl::Span<const Tensor> inputs)>;
 
@@ -111,7 +124,7 @@ class DataParallel {
   std::vector<uint32_t> ShardSeeds() const;  // of this process
 
   // Whether this process has the owner: it is rank 0, or the only one.
-  bool has_owner() const;
+  bool has_owner() const { return replicas_->Here(0).has_value(); }
 
   // RunGradients, GradSync, RunUpdate. With several threads, it returns before
   // the work is done; reads wait for it. Errors: those of Routine::Run; no
@@ -125,6 +138,11 @@ class DataParallel {
   absl::Status GradSync();
   absl::Status RunUpdate();
 
+  // SyncRanks, and ParallelUpdate (round_robin.h) of the shards: a step for
+  // each round of values of the static indices, and a call of `then`. Errors:
+  // those of the three; a policy other than kRoundRobin.
+  absl::Status RunRounds(absl::FunctionRef<absl::Status(int n)> then);
+
   // Other inputs, of the same dtypes and dims and in the same order as those
   // that were given to Make. Error, with nothing changed: they are not.
   absl::Status SetBatch(absl::Span<const NdArray> values);
@@ -132,10 +150,11 @@ class DataParallel {
   // Gives all ranks the owner's parameters, as each step begins to, and checks
   // that they have the same bits then: to be called after the last step. Error:
   // they have not; those of messages.
-  absl::Status SyncRanks();
+  absl::Status SyncRanks() { return replicas_->SyncRanks(); }
 
-  // Sets a static index of all code that has it. Errors, with nothing changed:
-  // no code has it; a value out of range.
+  // Sets a static index of all code that has it. With kRoundRobin, shard s gets
+  // value + s of an index without a range, such as the step of random numbers.
+  // Errors, with nothing changed: no code has it; a value out of range.
   absl::Status Set(absl::string_view name, int64_t value);
 
   // The loss in the owner's context after the latest step: with merge_loss, of
@@ -153,11 +172,12 @@ class DataParallel {
   // Returns when the owner's work is done. Values are read on demand.
   void SyncParamsToHost() const { OwnerContext().stream().Sync(); }
 
-  // The owner's parameters (AllParameters), its context, and the values that a
-  // tensor of its model has there. Errors: it has none; a tensor of another
-  // model.
+  // The owner's parameters (AllParameters), its model, its context, and the
+  // values that a tensor of its model has there. Errors: it has none; a tensor
+  // of another model.
   const std::vector<Tensor>& OwnerParams() const { return parameters_; }
-  const Context& OwnerContext() const;
+  Model& OwnerModel() const;
+  const Context& OwnerContext() const { return contexts_[0]; }
   absl::StatusOr<NdArray> ReadValues(Tensor tensor) const;
 
   // The programs of a step on the owner, in order.
@@ -172,6 +192,12 @@ class DataParallel {
   struct Shard;
 
   DataParallel();
+  absl::Status OpenDevices(const Backend* backend,
+                           const DataParallelOptions& options);
+  // The code of shards_[k].
+  absl::Status LinkGradient(size_t k, const LossOf& loss_of,
+                            const DataParallelOptions& options);
+  absl::Status ShareParameters(size_t k);
   absl::Status LinkOwner(const UpdateOf& update_of);
   absl::Status LinkMerges(const DataParallelOptions& options);
   // Runs `work`, of the owner's stream, with the workers as its team: they
@@ -181,11 +207,22 @@ class DataParallel {
   absl::Status CheckRanks(const DataParallelOptions& options,
                           absl::Span<const BatchInput> inputs) const;
 
+  // Of device k of this process: its number among the shards of all ranks.
+  int64_t NumberOf(size_t k) const;
+  absl::StatusOr<double> ReadCell(size_t k, const std::string& array) const;
+
+  Policy policy_ = Policy::kShards;
   int64_t n_shards_ = 0;
-  Communicator* communicator_ = nullptr;     // null: there is one rank
-  std::unique_ptr<VirtualDevices> devices_;  // outlive the shards
-  std::unique_ptr<Team> team_;               // of their threads, if several
+  Communicator* communicator_ = nullptr;   // null: there is one rank
+  std::unique_ptr<VirtualDevices> owned_;  // outlive what runs on them
+  VirtualDevices* devices_ = nullptr;
+  std::unique_ptr<Team> team_;  // of their threads, if several
+  std::vector<Context> contexts_;
+  std::vector<size_t> order_;  // of the devices: those of workers go first
   std::vector<std::unique_ptr<Shard>> shards_;
+  // By part and device; the gradients that each part has computed.
+  std::vector<std::vector<Routine>> gradients_;
+  std::vector<std::vector<int>> buckets_;
   std::vector<Tensor> parameters_;
   std::optional<Replicas> replicas_;
   std::optional<Routine> update_;

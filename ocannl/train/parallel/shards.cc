@@ -16,13 +16,10 @@
 #include "ocannl/core/tensor/leaf.h"
 
 namespace ocannl::train {
-namespace {
 
 std::string Describe(const NdArray& array) {
   return DescribeArray(array.dtype(), array.dims());
 }
-
-}  // namespace
 
 absl::StatusOr<std::vector<NdArray>> ShardAlong(const NdArray& array,
                                                 int64_t axis,
@@ -136,9 +133,9 @@ absl::StatusOr<double> HostGet(Tensor t, absl::Span<const int64_t> indices) {
     offset = offset * dims[axis] + indices[axis];
   }
   if (fits) return values.AsDouble(offset);
-  return absl::OutOfRangeError(absl::StrCat(
-      "[", absl::StrJoin(indices, ", "), "] is no cell of `", t.node().name,
-      "`, which is ", DescribeArray(values.dtype(), dims)));
+  return absl::OutOfRangeError(absl::StrCat("[", absl::StrJoin(indices, ", "),
+                                            "] is no cell of `", t.node().name,
+                                            "`, which is ", Describe(values)));
 }
 
 }  // namespace ocannl::train

@@ -17,6 +17,9 @@
 
 namespace ocannl::train {
 
+// "f32[4,2]", for messages.
+std::string Describe(const NdArray& array);
+
 // Copies of the `n_shards` equal parts of `array` along `axis`, in order.
 // Errors: a number of shards below 1 or that does not divide the axis; another
 // axis than 0; a scalar.
