@@ -40,9 +40,8 @@ absl::StatusOr<Counts> CountBatches(const VirtualDevices& devices,
   return Counts{count, minibatch, batches};
 }
 
-// The input and the output of the network on one example, whose errors are told
-// before the training.
-absl::StatusOr<Tensor> BuildInfer(TrainedExample& trained, const Net& net) {
+// The network on one example. Its errors are told before the training.
+absl::Status MakePredictor(const Net& net, TrainedExample& trained) {
   Model& model = trained.model;
   OCANNL_RETURN_IF_ERROR(
       InferShapes(model.graph, {trained.inputs.id}, model.shapes));
@@ -52,9 +51,10 @@ absl::StatusOr<Tensor> BuildInfer(TrainedExample& trained, const Net& net) {
       Data(model.graph, "infer",
            NdArray(trained.inputs.node().dtype, shape.dims()), SpecOf(shape));
   trained.model_result = Named(net(infer), "model_result");
-  OCANNL_RETURN_IF_ERROR(
-      InferShapes(model.graph, {trained.model_result.id}, model.shapes));
-  return infer;
+  OCANNL_ASSIGN_OR_RETURN(trained.predictor,
+                          Predictor::Make(model, trained.model_result, {infer},
+                                          trained.parallel.OwnerContext()));
+  return absl::OkStatus();
 }
 
 absl::Status Train(const ExampleTrainOptions& options, int64_t batches,
@@ -153,12 +153,8 @@ absl::StatusOr<std::unique_ptr<TrainedExample>> ExampleTrainLoop(
                                           .inputs = x,
                                           .outputs = y,
                                           .loss = loss});
-  OCANNL_ASSIGN_OR_RETURN(const Tensor infer, BuildInfer(*trained, net));
+  OCANNL_RETURN_IF_ERROR(MakePredictor(net, *trained));
   OCANNL_RETURN_IF_ERROR(Train(options, counts.batches, rate, *trained));
-  OCANNL_ASSIGN_OR_RETURN(Predictor predictor,
-                          Predictor::Make(trained->model, trained->model_result,
-                                          {infer}, devices[0].context));
-  trained->predictor.emplace(std::move(predictor));
   return trained;
 }
 

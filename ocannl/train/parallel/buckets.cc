@@ -122,10 +122,10 @@ std::vector<GradientPart> CutAtBuckets(const Assignments& code,
   const Uses uses(whole);
   const std::vector<std::vector<int>> done = DoneAt(whole, uses, trained);
   std::vector<GradientPart> parts(1);
-  std::vector<size_t> ends;  // of the parts, in the list
   int64_t bytes = 0;
   size_t left = trained.size();
   for (size_t place = 0; place < whole.list.size(); ++place) {
+    parts.back().code.list.push_back(whole.list[place]);
     for (int k : done[place]) {
       parts.back().bucket.push_back(k);
       const auto& assign = std::get<Assign>(whole.list[place]);
@@ -134,17 +134,13 @@ std::vector<GradientPart> CutAtBuckets(const Assignments& code,
     }
     if (left == 0 || bytes < bucket_bytes || !cuts) continue;
     if (!KeepAcross(whole, uses, static_cast<int>(place))) continue;
-    ends.push_back(place + 1);
     parts.emplace_back();
     bytes = 0;
   }
   CHECK_EQ(left, 0);
-  ends.push_back(whole.list.size());
   for (size_t k = 0; k < parts.size(); ++k) {
-    const auto begin = whole.list.begin();
+    whole.list = std::move(parts[k].code.list);
     parts[k].code = whole;
-    parts[k].code.list.assign(begin + (k == 0 ? 0 : ends[k - 1]),
-                              begin + ends[k]);
     if (parts.size() > 1) absl::StrAppend(&parts[k].code.name, "_", k);
   }
   return parts;
