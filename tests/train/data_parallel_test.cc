@@ -360,59 +360,6 @@ TEST(DataParallelTest, ParametersOfTheHost) {
   EXPECT_EQ(training.OwnerContext().Read("w")->AsDouble(0), 5);
 }
 
-// The gradients 2 (w - 2) x^2 of x = 1, 2, 3 in a round, and of x = 4 in the
-// next one, which lacks two replicas: -42 and -27.
-TEST(DataParallelTest, ReplicasOfOneModelTakeTurns) {
-  const LossOf loss = [](Model& model, absl::Span<const Tensor>) {
-    Names names = {.statics = {{"k", model.graph.AddStatic("k", 4)}}};
-    return absl::StatusOr<Tensor>(Named(
-        MustParseTensor(model.graph,
-                        "((({w = 0.5; o=[1]} - 2) *. (!@k + 1)) **. 2) ++ "
-                        "\"...|... => 0\"",
-                        names),
-        "loss"));
-  };
-  for (const std::string& tier : AllTiers()) {
-    for (int threads : {1, 2}) {
-      DataParallel training = Train(*FindTier(tier),
-                                    {.policy = train::Policy::kRoundRobin,
-                                     .n_shards = 3,
-                                     .threads = threads},
-                                    {}, loss, Sgd(1.0 / 64));
-      std::vector<int> rounds;
-      const auto then = [&](int n) {
-        rounds.push_back(n);
-        return absl::OkStatus();
-      };
-      EXPECT_THAT(training.RunRounds(then), IsOk());
-      EXPECT_THAT(rounds, testing::ElementsAre(3, 1));
-      EXPECT_EQ(training.OwnerContext().Read("w")->AsDouble(0), 1.578125);
-      EXPECT_THAT(training.SetBatch({}),
-                  StatusIs(StatusCode::kInvalidArgument));
-    }
-  }
-}
-
-TEST(DataParallelTest, WhatTakesNoTurnsIsSaid) {
-  auto error = [](const DataParallelOptions& options,
-                  const std::vector<BatchInput>& batch) {
-    auto made = DataParallel::Make(Interpreter(), options, batch, Loss(kLine),
-                                   Sgd(0.1));
-    return std::string(
-        made.ok()
-            ? made->RunRounds([](int) { return absl::OkStatus(); }).message()
-            : made.status().message());
-  };
-  EXPECT_EQ(error({}, LinePoints()),
-            "RunRounds needs Policy::kRoundRobin; call Step");
-  EXPECT_EQ(error({.policy = train::Policy::kRoundRobin}, LinePoints()),
-            "2 inputs of 1 shards that take turns; give 1 shard or more, and "
-            "make the inputs in the function of the loss");
-  VirtualDevices devices(Interpreter(), 3);
-  EXPECT_EQ(error({.n_shards = 2, .devices = &devices}, LinePoints()),
-            "there are 3 devices for 2 shards; give as many");
-}
-
 TEST(DataParallelTest, WhatIsWrongIsSaid) {
   auto error = [](int64_t n_shards, const std::vector<BatchInput>& batch,
                   const LossOf& loss) {

@@ -18,6 +18,7 @@
 #include "ocannl/tiers/tiers.h"
 #include "ocannl/train/model.h"
 #include "ocannl/train/optim/rules.h"
+#include "ocannl/train/parallel/data_parallel.h"
 #include "tests/support/must_parse_tensor.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
@@ -173,6 +174,65 @@ TEST_F(RoundRobinTest, ErrorsEndTheLoop) {
   EXPECT_EQ(gradients[0].runs(), 3);
   EXPECT_THAT(run(4), StatusIs(absl::StatusCode::kInternal, "stop"));
   EXPECT_EQ(gradients[0].runs(), 4);
+}
+
+// 2 (w - 2) x^2 is the gradient for x = k + 1.
+absl::StatusOr<train::DataParallel> OneModel(
+    const Backend* backend, const train::DataParallelOptions& options,
+    absl::Span<const train::BatchInput> inputs = {}) {
+  return train::DataParallel::Make(
+      backend, options, inputs,
+      [](train::Model& model, auto) -> absl::StatusOr<Tensor> {
+        Names names = {.statics = {{"k", model.graph.AddStatic("k", 4)}}};
+        return MustParseTensor(
+            model.graph,
+            "((({w = 0.5; o=[1]} - 2) *. (!@k + 1)) **. 2) ++ \"...|... => 0\"",
+            names);
+      },
+      [](train::Model& model, Tensor loss, const auto&) {
+        return train::SgdUpdate(model, loss, Number(model.graph, 1.0 / 64), {});
+      });
+}
+
+// The sum for x = 1, 2, 3 is -42. In the next round, which lacks two replicas,
+// x = 4 gives -27.
+TEST(OneModelTest, ReplicasTakeTurns) {
+  for (const std::string& tier : AvailableTiers()) {
+    for (int threads : {1, 2}) {
+      auto training =
+          OneModel(*FindTier(tier), {.policy = train::Policy::kRoundRobin,
+                                     .n_shards = 3,
+                                     .threads = threads});
+      ASSERT_THAT(training, IsOk());
+      std::vector<int> rounds;
+      EXPECT_THAT(training->RunRounds([&](int n) {
+        rounds.push_back(n);
+        return absl::OkStatus();
+      }),
+                  IsOk());
+      EXPECT_THAT(rounds, testing::ElementsAre(3, 1));
+      EXPECT_EQ(training->OwnerContext().Read("w")->AsDouble(0), 1.578125);
+      EXPECT_FALSE(training->SetBatch({}).ok());
+    }
+  }
+}
+
+TEST(OneModelTest, WhatTakesNoTurnsIsSaid) {
+  const std::vector<train::BatchInput> inputs = {
+      {"x", NdArray(DType::kF32, {2})}};
+  auto error = [&](const train::DataParallelOptions& options) {
+    auto made = OneModel(*FindTier("interp"), options, inputs);
+    if (!made.ok()) return std::string(made.status().message());
+    return std::string(
+        made->RunRounds([](int) { return absl::OkStatus(); }).message());
+  };
+  EXPECT_EQ(error({}), "RunRounds needs Policy::kRoundRobin; call Step");
+  EXPECT_EQ(error({.policy = train::Policy::kRoundRobin}),
+            "1 inputs of 1 shards that take turns; give 1 shard or more, and "
+            "make the inputs in the function of the loss");
+  VirtualDevices devices(*FindTier("interp"), 3);
+  EXPECT_EQ(error({.n_shards = 2, .devices = &devices}),
+            "there are 3 devices for 2 shards; give as many");
 }
 
 }  // namespace
