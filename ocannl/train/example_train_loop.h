@@ -76,7 +76,7 @@ using MakeExamples = std::function<Tensor(Graph& graph, const Dims& batch)>;
 // there already, or the first call makes them (WithSharedParams).
 using Net = std::function<Tensor(Tensor input)>;
 
-// What training ends with. Lives on the devices.
+// What training ends with. The devices and the communicator must outlive it.
 struct TrainedExample {
   // The output of the model for one example, of the dims of an input without
   // its batch axes. Errors: those of Predictor::Predict.
