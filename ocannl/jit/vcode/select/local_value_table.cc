@@ -36,9 +36,10 @@ std::optional<Value> LocalValueTable::Find(const MemoryRef& ref) const {
   const auto& by_pointer = buffer->second.by_pointer;
   auto entries = by_pointer.find(ref.memory.pointer);
   if (entries == by_pointer.end()) return std::nullopt;
-  auto [first, last] = entries->second.equal_range(RangeOf(ref).first);
-  while (last != first) {
-    const Available& entry = (--last)->second;
+  const int64_t begin = RangeOf(ref).first;
+  auto at = entries->second.upper_bound(begin);
+  while (at != entries->second.begin() && (--at)->first == begin) {
+    const Available& entry = at->second;
     if (entry.memory.disp == ref.memory.disp &&
         entry.memory.stride == ref.memory.stride && entry.lanes == ref.lanes &&
         entry.active_lanes == ref.active_lanes) {
