@@ -3,7 +3,6 @@
 
 #include <xxhash.h>
 
-#include <algorithm>
 #include <bit>
 #include <utility>
 #include <variant>
@@ -164,6 +163,9 @@ absl::Status DataParallel::LinkGradient(size_t k, const LossOf& loss_of,
   const bool cuts = communicator_ != nullptr && policy_ == Policy::kShards;
   std::vector<GradientPart> parts =
       CutAtBuckets(code, shards_[k]->trained, cuts ? options.bucket_bytes : 0);
+  if (k > 0 && parts.size() != gradients_.size()) {
+    return UserError("the losses of two shards differ; build them alike");
+  }
   gradients_.resize(parts.size());
   for (size_t part = 0; part < parts.size(); ++part) {
     OCANNL_ASSIGN_OR_RETURN(std::vector<Routine> routines,
@@ -209,11 +211,10 @@ absl::Status DataParallel::CheckRanks(
     const DataParallelOptions& options,
     absl::Span<const BatchInput> inputs) const {
   if (communicator_ == nullptr) return absl::OkStatus();
-  Shard& own = *shards_[0];
   std::string text = absl::StrCat(
       n_shards_, " ", gradients_.size(), " ", Name(options.dtype), " ",
       static_cast<int>(options.reduction), " ", options.merge_loss, " ",
-      options.base_seed, " ", own.DescribeParameters());
+      options.base_seed, " ", shards_[0]->DescribeParameters());
   for (const auto& [name, values] : inputs) {
     absl::StrAppend(&text, " ", name, Describe(values), " ",
                     XXH64(values.data(), values.bytes(), 0));
@@ -311,8 +312,7 @@ std::vector<const LoopProgram*> DataParallel::OwnerPrograms() const {
 }
 
 absl::StatusOr<std::vector<Array>> DataParallel::OwnerState() const {
-  Shard& owner = *shards_[0];
-  return StateArrays(owner.model, owner.loss, OwnerPrograms());
+  return StateArrays(OwnerModel(), shards_[0]->loss, OwnerPrograms());
 }
 
 absl::Status DataParallel::SetBatch(absl::Span<const NdArray> values) {
