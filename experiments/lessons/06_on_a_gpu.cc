@@ -15,6 +15,7 @@
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
+#include "ocannl/core/schedule/rewrite/print_script.h"
 #include "ocannl/cuda/kernel_text.h"
 #include "ocannl/ocannl.h"
 
@@ -53,7 +54,8 @@ absl::Status Lesson() {
   // 1. A schedule for a GPU is a program too: `grid` loops are blocks, `thread`
   // loops the threads of one. It is made of rewrites, each of them legal.
   const gpu::GpuSchedule schedule = gpu::PlanGpu(program, gpu::kSm90);
-  std::cout << schedule.script << "\n" << Print(schedule.program) << "\n";
+  std::cout << rewrite::Print(schedule.script, program) << "\n"
+            << Print(schedule.program) << "\n";
 
   // 2. So the interpreter runs it, and finds the bits of the program.
   OCANNL_ASSIGN_OR_RETURN(NdArray meant, Run(program, "interp"));

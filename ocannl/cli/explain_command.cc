@@ -31,6 +31,7 @@
 #include "ocannl/core/schedule/gpu/one_block.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/schedule/refusal.h"
+#include "ocannl/core/schedule/rewrite/print_script.h"
 #include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/core/tiering/work.h"
@@ -60,6 +61,11 @@ struct StagesRequest {
 
   const LoopProgram& program() const { return explanation.program; }
   const gpu::GpuTarget& gpu_target() const { return *gpu::FindGpuTarget(gpu); }
+
+  // With comments that tell which lines of .cd its nests come from.
+  absl::StatusOr<LoopProgram> Origins() const {
+    return code ? ProgramWithOrigins(*code, options) : program();
+  }
 
   absl::Status Add(absl::StatusOr<StageText> stage) {
     if (stage.ok()) explanation.stages.push_back(*std::move(stage));
@@ -100,18 +106,26 @@ absl::Status AddOfProcessor(StagesRequest& request) {
   return request.Add(kExplain(request.program(), *request.isa, request.skip));
 }
 
+absl::Status AddScheduling(StagesRequest& request) {
+  if (!request.isa) return absl::OkStatus();
+  OCANNL_ASSIGN_OR_RETURN(const LoopProgram origins, request.Origins());
+  return request.Add(jit::ExplainScheduling(request.program(), origins,
+                                            *request.isa, request.skip));
+}
+
 // Of a GPU, also the script.
 absl::Status AddSchedule(StagesRequest& request) {
   if (request.isa) return AddOfProcessor<jit::ExplainSchedule>(request);
   const LoopProgram& program = request.program();
   OCANNL_RETURN_IF_ERROR(PlanGpu(request));
-  return request.Add(
-      std::vector<StageText>{{.stage = "schedule",
-                              .file_name = program.name + "-schedule.ll",
-                              .text = Print(request.gpu_schedule->program)},
-                             {.stage = "script",
-                              .file_name = program.name + ".rewrite",
-                              .text = request.gpu_schedule->script}});
+  OCANNL_ASSIGN_OR_RETURN(const LoopProgram origins, request.Origins());
+  return request.Add(std::vector<StageText>{
+      {.stage = "schedule",
+       .file_name = program.name + "-schedule.ll",
+       .text = Print(request.gpu_schedule->program)},
+      {.stage = "script",
+       .file_name = program.name + ".rewrite",
+       .text = rewrite::Print(request.gpu_schedule->script, origins)}});
 }
 
 absl::Status AddCuda(StagesRequest& request) {

@@ -105,10 +105,16 @@ absl::StatusOr<Explanation> ExplainCode(const Assignments& code,
   return explanation;
 }
 
+absl::StatusOr<LoopProgram> ProgramWithOrigins(const Assignments& code,
+                                               const PassOptions& options) {
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Lower(WithOrigins(code)));
+  return Optimize(std::move(program), options);
+}
+
 absl::StatusOr<StageText> ExplainOrigins(const Assignments& code,
                                          const PassOptions& options) {
-  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, Lower(WithOrigins(code)));
-  OCANNL_ASSIGN_OR_RETURN(program, Optimize(std::move(program), options));
+  OCANNL_ASSIGN_OR_RETURN(const LoopProgram program,
+                          ProgramWithOrigins(code, options));
   return StageText{.stage = "origins",
                    .file_name = code.name + "-origins.ll",
                    .text = TextOf(program)};

@@ -43,7 +43,10 @@ absl::StatusOr<Explanation> ExplainCode(const Assignments& code,
                                         const PassOptions& options);
 
 // The program that the passes of `options` make of `code`, with a comment
-// before the loops of each assignment that leads back to it: "origins".
+// before the loops of each assignment that leads back to it; and that as text:
+// "origins".
+absl::StatusOr<LoopProgram> ProgramWithOrigins(const Assignments& code,
+                                               const PassOptions& options);
 absl::StatusOr<StageText> ExplainOrigins(const Assignments& code,
                                          const PassOptions& options);
 

@@ -13,7 +13,6 @@
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/schedule/refusal.h"
-#include "ocannl/core/schedule/schedule.h"
 #include "ocannl/fuzz/child.h"
 #include "ocannl/fuzz/programs/generate.h"
 #include "ocannl/fuzz/shared_memory.h"
@@ -39,8 +38,8 @@ struct Progress {
 
 void CountDecisions(const LoopProgram& program, DecisionCounts& counts) {
   for (int target = 0; target < kNumTargets; ++target) {
-    Decisions taken;
-    Schedule(program, kComparedTargets[target].target, {.taken = &taken});
+    const Decisions taken =
+        DecisionsOf(program, kComparedTargets[target].target);
     for (int k = 0; k < kNumDecisions; ++k) {
       counts[target][k] += taken.Has(static_cast<Decision>(k)) ? 1 : 0;
     }

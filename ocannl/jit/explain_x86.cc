@@ -10,6 +10,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/outline.h"
 #include "ocannl/core/loop/print.h"
+#include "ocannl/core/schedule/rewrite/print_script.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/jit/assemble.h"
 #include "ocannl/jit/instruction_mix.h"
@@ -40,11 +41,12 @@ StageText ExplainSchedule(const LoopProgram& program, Isa isa, Skip skip) {
           .text = Print(scheduled)};
 }
 
-std::vector<StageText> ExplainScheduling(const LoopProgram& program, Isa isa,
+std::vector<StageText> ExplainScheduling(const LoopProgram& program,
+                                         const LoopProgram& origins, Isa isa,
                                          Skip skip) {
   std::vector<StageText> stages;
   const std::string name = program.name;
-  std::string script;
+  rewrite::Script script;
   std::vector<Refusal> refused;
   auto add = [&](absl::string_view pass, const LoopProgram& after) {
     stages.push_back({.stage = std::string(pass),
@@ -56,7 +58,7 @@ std::vector<StageText> ExplainScheduling(const LoopProgram& program, Isa isa,
       {.script = &script, .observer = add, .skip = skip, .refused = &refused});
   stages.push_back({.stage = "script",
                     .file_name = absl::StrCat(name, ".rewrite"),
-                    .text = std::move(script)});
+                    .text = rewrite::Print(script, origins)});
   return stages;
 }
 

@@ -12,7 +12,6 @@
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/schedule/decisions.h"
-#include "ocannl/core/schedule/schedule.h"
 #include "ocannl/fuzz/compared_tiers.h"
 #include "ocannl/fuzz/fill.h"
 #include "ocannl/fuzz/trial.h"
@@ -44,9 +43,8 @@ LoopProgram Product(int m, int n, int k, bool transposed_a, bool transposed_b) {
 
 void ExpectSameBits(const LoopProgram& program, Decision decision) {
   SCOPED_TRACE(Print(program));
-  Decisions taken;
-  Schedule(program, TargetOf(jit::Isa::kAvx512), {.taken = &taken});
-  EXPECT_TRUE(taken.Has(decision)) << Name(decision);
+  EXPECT_TRUE(DecisionsOf(program, TargetOf(jit::Isa::kAvx512)).Has(decision))
+      << Name(decision);
   const Trial trial(program, FillKind::kUnit, /*seed=*/1);
   int compared = 0;
   for (const ComparedTier& tier : ComparedTiers()) {

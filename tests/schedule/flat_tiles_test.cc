@@ -10,6 +10,7 @@
 #include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/analysis/verify_kernels.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/decisions.h"
 #include "ocannl/core/schedule/gpu/schedule_gpu.h"
 #include "ocannl/core/schedule/gpu/target.h"
 #include "ocannl/core/schedule/schedule.h"
@@ -49,11 +50,9 @@ TEST(FlatTilesTest, ProcessorsTileThem) {
       SCOPED_TRACE(absl::Substitute("$0 x $1", rows, columns));
       const LoopProgram program = ProgramOf(rows, columns);
       for (jit::Isa isa : jit::kIsas) {
-        Decisions taken;
-        const LoopProgram scheduled =
-            Schedule(program, TargetOf(isa), {.taken = &taken});
-        EXPECT_THAT(VerifyPromises(scheduled), IsOk());
-        transposed += taken.Has(Decision::kTransposedMap);
+        EXPECT_THAT(VerifyPromises(Schedule(program, TargetOf(isa))), IsOk());
+        transposed +=
+            DecisionsOf(program, TargetOf(isa)).Has(Decision::kTransposedMap);
       }
     }
   }

@@ -8,14 +8,17 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/analysis/verify_kernels.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/schedule/gpu/target.h"
+#include "ocannl/core/schedule/rewrite/print_script.h"
 #include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/fuzz/programs/generate.h"
 #include "tests/support/agree_programs.h"
 #include "tests/support/must_parse.h"
+#include "tests/support/run_program.h"
 #include "tests/support/status_matchers.h"
 
 namespace ocannl {
@@ -31,11 +34,12 @@ std::string ExpectScriptMakesSchedule(const LoopProgram& program) {
     SCOPED_TRACE(target.threads);
     const gpu::GpuSchedule schedule = gpu::PlanGpu(program, target);
     EXPECT_THAT(gpu::VerifyKernels(schedule.program), IsOk());
-    absl::StrAppend(&scripts, schedule.script);
-    const auto again = rewrite::RunScript(program, schedule.script);
-    EXPECT_THAT(again, IsOk()) << schedule.script;
+    const std::string script = rewrite::Print(schedule.script, program);
+    absl::StrAppend(&scripts, script);
+    const auto again = rewrite::RunScript(program, script);
+    EXPECT_THAT(again, IsOk()) << script;
     if (!again.ok()) continue;
-    EXPECT_EQ(Print(*again), Print(schedule.program)) << schedule.script;
+    EXPECT_EQ(Print(*again), Print(schedule.program)) << script;
   }
   return scripts;
 }
@@ -56,6 +60,32 @@ TEST(ScheduleGpuTest, RandomPrograms) {
     if (absl::StrContains(scripts, "\nstage ")) ++tiled;
   }
   EXPECT_GE(tiled, static_cast<int>(kSeeds / 50));
+}
+
+// Other steps of k are one edit of the script.
+TEST(ScheduleGpuTest, OneEditChangesTheStepsOfAProduct) {
+  const LoopProgram program = MustParse(R"(
+    p ():
+      in a : f32[64, 128]; in b : f32[128, 64]; out y : f32[64, 64];
+      zero_out y;
+      for i0 = 0 to 63 { for i1 = 0 to 63 { for i2 = 0 to 127 {
+        y[i0, i1] := fma(a[i0, i2], b[i2, i1], y[i0, i1]); } } })");
+  const std::string script =
+      rewrite::Print(gpu::PlanGpu(program, gpu::kSm90).script, program);
+  const Arrays inputs = FillInputs(program);
+  const auto expected = RunProgram(program, inputs);
+  ASSERT_THAT(expected, IsOk());
+  for (const char* size : {"2", "8", "32", "64"}) {
+    const std::string edited = absl::StrReplaceAll(
+        script,
+        {{"k_block = split i2 16", absl::StrCat("k_block = split i2 ", size)}});
+    ASSERT_NE(edited, script);
+    const auto made = rewrite::RunScript(program, edited);
+    ASSERT_THAT(made, IsOk()) << edited;
+    const auto result = RunProgram(*made, inputs);
+    ASSERT_THAT(result, IsOk());
+    EXPECT_EQ(Difference(*expected, *result), "") << edited;
+  }
 }
 
 // What goldens are too small for: those run on every tier.

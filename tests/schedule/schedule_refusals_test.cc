@@ -135,7 +135,7 @@ TEST_P(RefusalsTest, OneNestKeepsItsLoops) {
   const LoopProgram program = MustParse(kProgram);
   for (Isa isa : jit::kIsas) {
     std::vector<Refusal> refused;
-    std::string script;
+    rewrite::Script script;
     const LoopProgram whole =
         Schedule(program, TargetOf(isa), {.refused = &refused});
     EXPECT_TRUE(refused.empty());

@@ -4,13 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/random.h"
@@ -195,18 +193,17 @@ class PairFinder {
 
 }  // namespace
 
-absl::StatusOr<bool> CollapseLoops(LoopProgram& program, std::string* script) {
+absl::StatusOr<bool> CollapseLoops(LoopProgram& program,
+                                   rewrite::Script* script) {
+  rewrite::Rewriter rewriter(program, script);
   bool collapsed = false;
   while (true) {
     std::vector<rewrite::LoopPair> pairs;
     for (const Candidate& pair : PairFinder(program).Run()) {
       pairs.emplace_back(pair.outer, pair.inner);
-      if (script == nullptr) continue;
-      absl::StrAppend(script, "collapse ", Name(pair.outer), " ",
-                      Name(pair.inner), "\n");
     }
     if (pairs.empty()) return collapsed;
-    OCANNL_RETURN_IF_ERROR(rewrite::CollapsePairs(program, pairs));
+    OCANNL_RETURN_IF_ERROR(rewriter.CollapsePairs(pairs));
     collapsed = true;
   }
 }

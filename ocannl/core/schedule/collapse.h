@@ -9,21 +9,20 @@
 //
 // Done where the inner axis is the last one and would waste lanes, or is
 // shorter than the cells whose random blocks registers compute at once. Which
-// loops, is decided here; the rewrite is rewrite::CollapsePairs.
+// loops, is decided here; the rewrite is Rewriter::CollapsePairs.
 #ifndef OCANNL_CORE_SCHEDULE_COLLAPSE_H_
 #define OCANNL_CORE_SCHEDULE_COLLAPSE_H_
 
-#include <string>
-
 #include "absl/status/statusor.h"
 #include "ocannl/core/loop/loop.h"
+#include "ocannl/core/schedule/rewrite/rewriter.h"
 
 namespace ocannl {
 
 // Whether it did. Buffers keep their layout, but may have fewer axes. The
-// rewrites are appended to the script, if there is one. Error: that of a
-// rewrite.
-absl::StatusOr<bool> CollapseLoops(LoopProgram& program, std::string* script);
+// script, if there is one, gets the rewrites. Error: that of a rewrite.
+absl::StatusOr<bool> CollapseLoops(LoopProgram& program,
+                                   rewrite::Script* script);
 
 }  // namespace ocannl
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decisions: what the scheduler did with the nests of a program, for those who
+// Decisions: what the scheduler does with the nests of a program, for those who
 // must know that programs reach all of it.
 //
-//   Decisions taken;
-//   Schedule(program, target, {.taken = &taken});
-//   if (taken.Has(Decision::kPackedA)) ...
+//   if (DecisionsOf(program, target).Has(Decision::kPackedA)) ...
 #ifndef OCANNL_CORE_SCHEDULE_DECISIONS_H_
 #define OCANNL_CORE_SCHEDULE_DECISIONS_H_
 
@@ -13,6 +11,8 @@
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
+#include "ocannl/core/loop/loop.h"
+#include "ocannl/core/schedule/target.h"
 
 // DECISION(enumerator, text): every decision, once.
 #define OCANNL_DECISIONS(DECISION)                       \
@@ -71,6 +71,9 @@ class Decisions {
  private:
   std::bitset<kNumDecisions> set_;
 };
+
+// Of Schedule: read off its plan and its script.
+Decisions DecisionsOf(const LoopProgram& program, const Target& target);
 
 }  // namespace ocannl
 

@@ -2,13 +2,12 @@
 #include "ocannl/core/schedule/fuse_nests.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/schedule/fused_body.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
@@ -40,18 +39,6 @@ std::optional<Set> Matched(LoopProgram& program, const PerfectNest& nest,
   return std::get<Set>(stmt);
 }
 
-void RecordKept(const LoopProgram& program, const Stmt& stmt,
-                Decisions& taken) {
-  if (!std::holds_alternative<For>(stmt)) return;
-  taken.Add(Decision::kKept);
-  taken.AddIf(absl::c_any_of(EffectsOf(program, stmt).writes,
-                             [&](BufferId buffer) {
-                               return program.buffers[buffer].role ==
-                                      Role::kPrivate;
-                             }),
-              Decision::kKeptPrivates);
-}
-
 class NestFuser {
  public:
   NestFuser(LoopProgram program, const Target& target,
@@ -59,7 +46,6 @@ class NestFuser {
       : program_(std::move(program)),
         target_(target),
         options_(options),
-        taken_(options.taken),
         script_(options.script),
         body_(program_) {}
 
@@ -97,8 +83,9 @@ class NestFuser {
   bool AppendRows() {
     const std::optional<FusedRows> rows = FuseRows(program_, waiting_, target_);
     if (!rows || !IsProvable(*rows)) return false;
-    taken_.Add(Decision::kFusedRows);
-    if (script_ != nullptr) absl::StrAppend(script_, rows->script);
+    if (script_ != nullptr) {
+      absl::c_copy(rows->script, std::back_inserter(*script_));
+    }
     for (size_t k = 0; k < rows->count; ++k) {
       AppendComments(waiting_.front().comments);
       waiting_.pop_front();
@@ -182,21 +169,34 @@ class NestFuser {
     return consumers;
   }
 
+  // Moves `first` to waiting_[at], the first statement that needs it.
+  absl::Status Sink(WaitingNest& first, const PerfectNest& nest, size_t at) {
+    NestRewriter rewriter = RewriterOf(first);
+    for (size_t k = 0; k <= at; ++k) {
+      rewriter.rewriter().Append(std::move(waiting_[k].stmt));
+    }
+    OCANNL_RETURN_IF_ERROR(rewriter.rewriter().Sink(nest.outputs[0].iterator));
+    Block block;
+    std::move(rewriter).MoveTo(block);
+    waiting_.insert(waiting_.begin() + static_cast<int64_t>(at),
+                    std::move(first));
+    for (size_t k = 0; k < block.stmts.size(); ++k) {
+      waiting_[k].stmt = std::move(block.stmts[k]);
+    }
+    return absl::OkStatus();
+  }
+
   // Where the first consumer cannot be hoisted to the nest, which is `first`,
   // sinks that to it (compute_at).
-  bool SinkToConsumer(WaitingNest& first, const PerfectNest& nest) {
+  absl::StatusOr<bool> SinkToConsumer(WaitingNest& first,
+                                      const PerfectNest& nest) {
     if (!nest.accumulates() || first.is_alone) return false;
     ElementwiseGroup sets(program_);
     sets.Add(nest.set);
     for (size_t k = 0; k < std::min(waiting_.size(), kMaxDistance); ++k) {
       if (FusibleConsumer(sets, nest, waiting_[k])) {
         if (CanHoist(k)) return false;
-        if (script_ != nullptr) {
-          absl::StrAppend(script_, "sink ", Name(nest.outputs[0].iterator),
-                          "\n");
-        }
-        waiting_.insert(waiting_.begin() + static_cast<int64_t>(k),
-                        std::move(first));
+        OCANNL_RETURN_IF_ERROR(Sink(first, nest, k));
         return true;
       }
       if (Conflict(first.effects, waiting_[k].effects)) return false;
@@ -214,8 +214,11 @@ class NestFuser {
     const bool is_map = nest != nullptr && !nest->accumulates();
     if (is_map && FindLaneLoop(program_, *nest) < 0) nest = nullptr;
     if (nest != nullptr) {
-      if (sunk_ < kMaxDistance && SinkToConsumer(first, *nest)) {
-        taken_.Add(Decision::kSunkToConsumer);
+      bool sinks = false;
+      if (sunk_ < kMaxDistance) {
+        OCANNL_ASSIGN_OR_RETURN(sinks, SinkToConsumer(first, *nest));
+      }
+      if (sinks) {
         ++sunk_;
         return absl::OkStatus();
       }
@@ -228,7 +231,6 @@ class NestFuser {
     if (const auto* scatter = std::get_if<ScatterNest>(&first.nest)) {
       body_.Append(std::move(first.stmt), *scatter);
     } else {
-      RecordKept(program_, first.stmt, taken_);
       body_.Append(std::move(first.stmt), {});
     }
     return absl::OkStatus();
@@ -286,8 +288,7 @@ class NestFuser {
   LoopProgram program_;  // its body stays as it was until the end
   const Target& target_;
   const FuseOptions& options_;
-  Decisions& taken_;
-  std::string* const script_;
+  rewrite::Script* const script_;
   WaitingNests waiting_;
   // How often a statement was sunk since the last one that was not: two
   // producers of one consumer would be sunk past each other for ever.

@@ -24,8 +24,8 @@
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/canonicalize.h"
 #include "ocannl/core/schedule/contract.h"
-#include "ocannl/core/schedule/decisions.h"
 #include "ocannl/core/schedule/rewrite/legality.h"
+#include "ocannl/core/schedule/rewrite/rewriter.h"
 #include "ocannl/core/schedule/rows.h"
 #include "ocannl/core/schedule/target.h"
 
@@ -47,9 +47,8 @@ struct FusedProgram {
 };
 
 struct FuseOptions {
-  Decisions& taken;  // gets what is done
   rewrite::Legality legality = rewrite::Legality::kProve;
-  std::string* script = nullptr;  // gets the rewrites; null: none
+  rewrite::Script* script = nullptr;  // gets the rewrites; null: none
   // Nests whose outermost loops these are stay as they are.
   absl::flat_hash_set<IteratorId> alone = {};
 };

@@ -66,8 +66,6 @@ class MapScheduler {
     return absl::OkStatus();
   }
 
-  bool transposes() const { return transpose_loop_ >= 0; }
-
  private:
   // A loop over columns and, all that is in it, one over lanes.
   struct Tiles {
@@ -97,6 +95,8 @@ class MapScheduler {
   bool IsLong(size_t loop) const {
     return nest_.outputs[loop].extent >= kMinTransposed;
   }
+
+  bool transposes() const { return transpose_loop_ >= 0; }
 
   // The loops in order: the lanes innermost, around them what is transposed.
   std::vector<NestLoop> Order() const {
@@ -179,13 +179,10 @@ class MapScheduler {
 
 }  // namespace
 
-absl::StatusOr<bool> ScheduleMap(NestRewriter& rewriter,
-                                 const PerfectNest& nest,
-                                 absl::Span<const Set> epilogues,
-                                 const Target& target) {
-  MapScheduler map(rewriter, nest, epilogues, target);
-  OCANNL_RETURN_IF_ERROR(map.Run());
-  return map.transposes();
+absl::Status ScheduleMap(NestRewriter& rewriter, const PerfectNest& nest,
+                         absl::Span<const Set> epilogues,
+                         const Target& target) {
+  return MapScheduler(rewriter, nest, epilogues, target).Run();
 }
 
 absl::Status ScheduleScatter(NestRewriter& rewriter, const ScatterNest& nest,

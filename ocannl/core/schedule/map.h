@@ -10,7 +10,6 @@
 #define OCANNL_CORE_SCHEDULE_MAP_H_
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
@@ -20,11 +19,9 @@ namespace ocannl {
 
 // Schedules the output loops of `nest`, which has no others, but one for the
 // lanes (FindLaneLoop) and no unit loops; its set and the `epilogues` stand in
-// them. Returns whether it transposes an operand in registers.
-absl::StatusOr<bool> ScheduleMap(NestRewriter& rewriter,
-                                 const PerfectNest& nest,
-                                 absl::Span<const Set> epilogues,
-                                 const Target& target);
+// them.
+absl::Status ScheduleMap(NestRewriter& rewriter, const PerfectNest& nest,
+                         absl::Span<const Set> epilogues, const Target& target);
 
 // Strip-mines the last loop of the nest, which has no unit loops: strips
 // outside, the other loops, and lanes inside.

@@ -2,7 +2,6 @@
 #include "ocannl/core/schedule/nest_rewriter.h"
 
 #include <iterator>
-#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -16,7 +15,7 @@ namespace ocannl {
 using rewrite::NewLoops;
 
 NestRewriter::NestRewriter(LoopProgram& program, Stmt nest,
-                           rewrite::Legality legality, std::string* script)
+                           rewrite::Legality legality, rewrite::Script* script)
     : program_(program),
       others_(std::exchange(program_.body, {})),
       rewriter_(program, script, legality) {

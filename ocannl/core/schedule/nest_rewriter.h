@@ -16,7 +16,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -43,11 +42,11 @@ struct NestRegion {
 
 class NestRewriter {
  public:
-  // Until MoveTo, `nest` is all of the body of the program. The rewrites are
-  // appended to the script, if there is one.
+  // Until MoveTo, `nest` is all of the body of the program. The script, if
+  // there is one, gets the rewrites.
   NestRewriter(LoopProgram& program, Stmt nest,
                rewrite::Legality legality = rewrite::Legality::kProve,
-               std::string* script = nullptr);
+               rewrite::Script* script = nullptr);
 
   const LoopProgram& program() const { return program_; }
 

@@ -25,47 +25,16 @@
 namespace ocannl {
 namespace {
 
-void RecordContraction(const Contraction& contraction, Decisions& taken) {
-  const ContractPlan& plan = contraction.plan;
-  const std::vector<Set>& epilogue = contraction.epilogue.sets;
-  taken.Add(Decision::kContract);
-  taken.AddIf(plan.loops.n.extent == 1, Decision::kOneLane);
-  taken.AddIf(plan.loops.m.has_value(), Decision::kTiledM);
-  taken.AddIf(!plan.loops.outer.empty(), Decision::kOuterLoops);
-  taken.AddIf(plan.tiles.m.size() > 1, Decision::kUnequalTilesOfM);
-  taken.AddIf(plan.tiles.n.size() > 1, Decision::kRemainderOfN);
-  taken.AddIf(plan.blocks.panels > 1, Decision::kPanelBlocks);
-  taken.AddIf(plan.has_k_blocks(), Decision::kKBlocks);
-  taken.AddIf(plan.packed_b.has_value(), plan.b_needs_transpose
-                                             ? Decision::kTransposedB
-                                             : Decision::kPackedB);
-  taken.AddIf(plan.packed_a.has_value(), Decision::kPackedA);
-  taken.AddIf(!epilogue.empty(), Decision::kFusedEpilogues);
-  taken.AddIf(absl::c_any_of(epilogue,
-                             [&](const Set& user) {
-                               return user.target ==
-                                      contraction.nest.set.target;
-                             }),
-              Decision::kInPlaceEpilogue);
-  taken.AddIf(contraction.epilogue.beta_is_zero, Decision::kAbsorbedZeroOut);
-}
-
-bool IsParallel(const Stmt& stmt) {
-  const For* loop = std::get_if<For>(&stmt);
-  return loop != nullptr && loop->kind == LoopKind::kPar;
-}
-
 // Rewrites the nests of a program, one after the other.
 class NestScheduler {
  public:
   // With `verifies`, each nest is verified among those that share its buffers,
   // and one that is refused stays as it was.
   NestScheduler(LoopProgram& program, const Target& target,
-                const ScheduleOptions& options, Decisions& taken, bool verifies)
+                const ScheduleOptions& options, bool verifies)
       : program_(program),
         target_(target),
         options_(options),
-        taken_(taken),
         verifies_(verifies) {}
 
   // Error, with the program lost: that of a rewrite; none if it `verifies`.
@@ -135,46 +104,28 @@ class NestScheduler {
   }
 
   absl::Status Rewrite(NestRewriter& rewriter, const FusedNest& nest) {
-    auto add_parallel = [&](Decision decision) {
-      taken_.AddIf(absl::c_any_of(program_.body.stmts, IsParallel), decision);
-    };
-    return std::visit(
-        Overload{
-            [&](const MapNest& map) -> absl::Status {
-              taken_.Add(Decision::kMap);
-              taken_.AddIf(!map.consumers.empty(), Decision::kMapWithEpilogues);
-              OCANNL_ASSIGN_OR_RETURN(
-                  const bool transposes,
-                  ScheduleMap(rewriter, map.nest, map.consumers, target_));
-              taken_.AddIf(transposes, Decision::kTransposedMap);
-              add_parallel(Decision::kParallelMap);
-              return absl::OkStatus();
-            },
-            [&](const Contraction& contraction) -> absl::Status {
-              RecordContraction(contraction, taken_);
-              OCANNL_RETURN_IF_ERROR(ScheduleContract(rewriter, contraction));
-              add_parallel(Decision::kParallelContract);
-              return absl::OkStatus();
-            },
-            [&](const ScatterNest& scatter) -> absl::Status {
-              taken_.Add(Decision::kScatter);
-              return ScheduleScatter(rewriter, scatter, target_);
-            },
-            [&](const FusedRows& rows) -> absl::Status {
-              OCANNL_ASSIGN_OR_RETURN(const bool has_blocks,
-                                      ScheduleRows(rewriter, rows, target_));
-              taken_.AddIf(has_blocks, Decision::kRowBlocks);
-              return absl::OkStatus();
-            },
-            [](std::monostate) { return absl::OkStatus(); },
-        },
-        nest);
+    return std::visit(Overload{
+                          [&](const MapNest& map) {
+                            return ScheduleMap(rewriter, map.nest,
+                                               map.consumers, target_);
+                          },
+                          [&](const Contraction& contraction) {
+                            return ScheduleContract(rewriter, contraction);
+                          },
+                          [&](const ScatterNest& scatter) {
+                            return ScheduleScatter(rewriter, scatter, target_);
+                          },
+                          [&](const FusedRows& rows) {
+                            return ScheduleRows(rewriter, rows, target_);
+                          },
+                          [](std::monostate) { return absl::OkStatus(); },
+                      },
+                      nest);
   }
 
   LoopProgram& program_;
   const Target& target_;
   const ScheduleOptions& options_;
-  Decisions& taken_;
   const bool verifies_;
   std::vector<Stmt> stmts_;  // those from the next one on are left to do
   Block done_;
@@ -185,8 +136,8 @@ class NestScheduler {
 absl::Status ScheduleNests(LoopProgram& program,
                            const std::vector<FusedNest>& nests,
                            const Target& target, const ScheduleOptions& options,
-                           Decisions& taken, bool verifies) {
-  return NestScheduler(program, target, options, taken, verifies).Run(nests);
+                           bool verifies) {
+  return NestScheduler(program, target, options, verifies).Run(nests);
 }
 
 }  // namespace ocannl

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "ocannl/core/schedule/decisions.h"
 #include "ocannl/core/schedule/fuse_nests.h"
 #include "ocannl/core/schedule/schedule.h"
 #include "ocannl/core/schedule/target.h"
@@ -22,7 +21,7 @@ namespace ocannl {
 absl::Status ScheduleNests(LoopProgram& program,
                            const std::vector<FusedNest>& nests,
                            const Target& target, const ScheduleOptions& options,
-                           Decisions& taken, bool verifies);
+                           bool verifies);
 
 }  // namespace ocannl
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -63,7 +62,7 @@ class RowFuser {
     const std::optional<Member> first =
         StartsRows() ? AsMember(nests_[0]) : std::nullopt;
     if (!first) return std::nullopt;
-    std::string script;
+    rewrite::Script script;
     NestRewriter rewriter(program_, *first->loop, rewrite::Legality::kProve,
                           &script);
     std::vector<Member> members = {*first};
@@ -195,23 +194,21 @@ std::optional<FusedRows> FuseRows(LoopProgram& program,
   return RowFuser(program, nests, target).Fuse();
 }
 
-absl::StatusOr<bool> ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,
-                                  const Target& target) {
+absl::Status ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,
+                          const Target& target) {
   const NestLoop loop = {rows.loop.iterator, rows.loop.extent};
   if (rows.is_parallel) OCANNL_RETURN_IF_ERROR(rewriter.Parallel(loop));
   for (const PerfectNest& map : rows.maps) {
-    OCANNL_RETURN_IF_ERROR(ScheduleMap(rewriter, map, {}, target).status());
+    OCANNL_RETURN_IF_ERROR(ScheduleMap(rewriter, map, {}, target));
   }
   const int64_t lanes = target.vector_bytes / kCellBytes;
   const int64_t size = RowsOfBlock(rewriter.program(), rows, target);
-  if (size == 0) return false;
+  if (size == 0) return absl::OkStatus();
   const std::optional<std::vector<NestLoop>> blocks =
       rewriter.TryTransposeRows(loop, size, lanes);
-  if (!blocks) return false;
-  if (rows.is_parallel && blocks->size() > 1) {
-    OCANNL_RETURN_IF_ERROR(rewriter.Parallel(blocks->back()));
-  }
-  return true;
+  const bool has_rest = blocks && blocks->size() > 1;
+  return rows.is_parallel && has_rest ? rewriter.Parallel(blocks->back())
+                                      : absl::OkStatus();
 }
 
 }  // namespace ocannl

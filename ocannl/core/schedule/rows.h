@@ -12,13 +12,13 @@
 
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/canonicalize.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
+#include "ocannl/core/schedule/rewrite/rewriter.h"
 #include "ocannl/core/schedule/target.h"
 
 namespace ocannl {
@@ -28,7 +28,7 @@ struct FusedRows {
   size_t count;                   // of the nests that it stands for
   std::vector<PerfectNest> maps;  // in the loop, to be scheduled
   bool is_parallel;               // there is enough to do
-  std::string script;             // the rewrites that made it
+  rewrite::Script script;         // what made it
 };
 
 // One loop for the first of the nests, one or more, and a description of it.
@@ -38,11 +38,11 @@ std::optional<FusedRows> FuseRows(LoopProgram& program,
                                   const WaitingNests& nests,
                                   const Target& target);
 
-// `rewriter` has the loop. Whether reductions of a block of rows are transposed
-// (rewrite::TransposeRows): not where a block does not fit in L1, or parallel
-// rows would be too few blocks.
-absl::StatusOr<bool> ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,
-                                  const Target& target);
+// `rewriter` has the loop. Reductions of a block of rows are transposed
+// (rewrite::TransposeRows), but not where a block does not fit in L1, or
+// parallel rows would be too few blocks.
+absl::Status ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,
+                          const Target& target);
 
 }  // namespace ocannl
 

@@ -38,7 +38,6 @@ struct State {
   Scheduled now;
   const Target& target;
   const ScheduleOptions& options;
-  Decisions& taken;
   const bool had_locals;
 
   absl::Status Verified(FaultPlace* place = nullptr) const {
@@ -56,7 +55,10 @@ struct State {
   }
   void Restore(const Scheduled& before, size_t script_size) {
     now = before;
-    if (options.script != nullptr) options.script->resize(script_size);
+    if (rewrite::Script* script = options.script) {
+      script->erase(script->begin() + static_cast<int64_t>(script_size),
+                    script->end());
+    }
   }
 };
 
@@ -77,7 +79,6 @@ absl::Status Collapse(State& state) {
       const bool collapsed,
       CollapseLoops(state.now.program, state.options.script));
   if (!collapsed) return absl::OkStatus();
-  state.taken.Add(Decision::kCollapsedLoops);
   if (!state.now.canonical.empty()) {
     state.now.canonical = CanonicalNestsOf(state.now.program);
   }
@@ -90,10 +91,10 @@ absl::Status FuseBut(State& state, absl::flat_hash_set<IteratorId> alone) {
       FusedProgram fused,
       FuseNests(std::move(state.now.program), std::move(state.now.canonical),
                 state.target,
-                {.taken = state.taken,
-                 .legality = state.options.legality,
+                {.legality = state.options.legality,
                  .script = state.options.script,
                  .alone = std::move(alone)}));
+  if (state.options.plan != nullptr) *state.options.plan = fused;
   state.now.program = std::move(fused.program);
   state.now.fused = std::move(fused.nests);
   return state.Fault("fuse");
@@ -104,7 +105,7 @@ absl::Status Fuse(State& state) { return FuseBut(state, {}); }
 absl::Status RewriteNests(State& state, bool verifies) {
   if (state.now.fused.empty()) return absl::OkStatus();
   return ScheduleNests(state.now.program, state.now.fused, state.target,
-                       state.options, state.taken, verifies);
+                       state.options, verifies);
 }
 
 absl::Status Rewrite(State& state) {
@@ -290,11 +291,9 @@ std::vector<absl::string_view> SchedulePasses() {
 
 LoopProgram Schedule(const LoopProgram& program, const Target& target,
                      const ScheduleOptions& options) {
-  Decisions ignored;
   State state{.now = {.program = program},
               .target = target,
               .options = options,
-              .taken = options.taken == nullptr ? ignored : *options.taken,
               .had_locals = !program.locals.empty()};
   const size_t script_size = state.ScriptSize();
   // To verify takes as long as the program is, so it is done once; but after

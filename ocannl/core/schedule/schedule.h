@@ -25,12 +25,14 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
-#include "ocannl/core/schedule/decisions.h"
 #include "ocannl/core/schedule/refusal.h"
 #include "ocannl/core/schedule/rewrite/legality.h"
+#include "ocannl/core/schedule/rewrite/rewriter.h"
 #include "ocannl/core/schedule/target.h"
 
 namespace ocannl {
+
+struct FusedProgram;  // fuse_nests.h
 
 // The names of the passes, in the order in which they run. Each turns a valid
 // program into a valid one that stores the same bits.
@@ -38,11 +40,12 @@ std::vector<absl::string_view> SchedulePasses();
 
 struct ScheduleOptions {
   rewrite::Legality legality = rewrite::Legality::kProve;
-  Decisions* taken = nullptr;  // gets what is done
-  // Gets what the passes from "collapse" to "rewrite" do, as a script that
-  // users could give (rewrite/script.h): run on the program after
-  // "canonicalize", it gives that after "rewrite".
-  std::string* script = nullptr;
+  // Gets what the pass "fuse" makes: the nests, and how each is scheduled.
+  FusedProgram* plan = nullptr;
+  // Gets what the passes from "collapse" to "rewrite" do. As users could write
+  // it (rewrite/print_script.h), run on the program after "canonicalize", it
+  // gives that after "rewrite".
+  rewrite::Script* script = nullptr;
   // Called with the program after each pass, which is verified then.
   std::function<void(absl::string_view pass, const LoopProgram& program)>
       observer = nullptr;

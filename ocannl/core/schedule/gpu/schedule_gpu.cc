@@ -336,7 +336,7 @@ class GpuPlanner {
   }
 
   LoopProgram program_;
-  std::string script_;
+  rewrite::Script script_;
   rewrite::Rewriter rewriter_{program_, &script_};
   const GpuTarget& target_;
   const GpuOptions& options_;

@@ -10,13 +10,13 @@
 //
 // Each statement of the body is a kernel, fused with those before it or, cut
 // where blocks would not be full, some. A plan is a script of rewrites
-// (rewrite/script.h), all of them legal. What has no parallel loop outermost
-// stays, and runs in one thread; so does a nest whose plan Verify refuses.
+// (rewrite/print_script.h), all of them legal. What has no parallel loop
+// outermost stays, and runs in one thread; so does a nest whose plan Verify
+// refuses.
 #ifndef OCANNL_CORE_SCHEDULE_GPU_SCHEDULE_GPU_H_
 #define OCANNL_CORE_SCHEDULE_GPU_SCHEDULE_GPU_H_
 
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,12 +24,13 @@
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/gpu/target.h"
 #include "ocannl/core/schedule/refusal.h"
+#include "ocannl/core/schedule/rewrite/rewriter.h"
 
 namespace ocannl::gpu {
 
 struct GpuSchedule {
   LoopProgram program;
-  std::string script;  // that makes it of the one before
+  rewrite::Script script;  // that makes it of the one before
 };
 
 struct GpuOptions {

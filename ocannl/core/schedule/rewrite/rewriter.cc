@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "ocannl/core/loop/words.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 
 namespace ocannl::rewrite {
@@ -55,16 +55,9 @@ absl::Status Call(absl::Status (*rewrite)(LoopProgram&, T...),
   return std::apply(call, given);
 }
 
-constexpr int kAnyNumber = 1 << 20;
-
 constexpr Row kRows[] = {
-#define REWRITE(function, parameters, name, arguments, usage, new_loops, \
-                changes)                                                 \
-  {name,                                                                 \
-   arguments,                                                            \
-   usage,                                                                \
-   new_loops,                                                            \
-   Row::Changes::changes,                                                \
+#define REWRITE(function, parameters, name, arguments, usage, changes)   \
+  {name, arguments, usage, Row::Changes::changes,                        \
    [](LoopProgram& program, const Arguments& given, Legality legality) { \
      return Call(function, program, Giver(given, legality));             \
    }},
@@ -72,25 +65,16 @@ constexpr Row kRows[] = {
 #undef REWRITE
 };
 
-// As a script has it.
-std::string LineOf(const Row& row, const Arguments& arguments) {
-  std::string line(row.name);
-  const absl::string_view letters = row.arguments;
-  if (letters.find_first_of("btpz") != letters.npos) {
-    absl::StrAppend(&line, " ", arguments.buffer);
-  }
-  absl::Span<const IteratorId> loops = arguments.loops;
-  if (absl::EndsWith(letters, "?") && loops.front() == loops.back()) {
-    loops = loops.first(1);
-  }
-  for (IteratorId loop : loops) absl::StrAppend(&line, " ", Name(loop));
-  if (absl::StrContains(letters, '#')) {
-    absl::StrAppend(&line, " ", arguments.number);
-  }
-  if (absl::StrContains(letters, 'k')) {
-    absl::StrAppend(&line, " ", WordOf(arguments.kind));
-  }
-  return line;
+// Those that are in the first loop, if there is one.
+std::vector<IteratorId> LoopsInside(LoopProgram& program,
+                                    absl::Span<const IteratorId> loops) {
+  std::vector<IteratorId> inside;
+  if (loops.empty()) return inside;
+  const absl::StatusOr<LoopSite> site = FindLoop(program, loops[0]);
+  if (!site.ok()) return inside;  // so the rewrite will say
+  WalkLoops(site->loop().body,
+            [&](const For& loop) { inside.push_back(loop.iterator); });
+  return inside;
 }
 
 }  // namespace
@@ -102,18 +86,31 @@ Made Rewriter::Apply(const Row& row, const Arguments& arguments) {
     const bool is_of_nest = row.changes != Row::Changes::kProgram;
     SaveNestsOf(is_of_nest ? arguments.loops : std::vector<IteratorId>());
   }
+  std::vector<IteratorId> inside;
+  if (script_ != nullptr) inside = LoopsInside(program_, arguments.loops);
   const IteratorId first = program_.next_iterator;
   absl::Status status = row.apply(program_, arguments, legality_);
   if (!status.ok()) {
     program_.next_iterator = first;
     return status;
   }
-  if (script_ != nullptr) {
-    absl::StrAppend(script_, LineOf(row, arguments), "\n");
-  }
   NewLoops made;
   for (IteratorId k = first; k < program_.next_iterator;) made.push_back(k++);
+  if (script_ != nullptr) {
+    script_->push_back({&row, arguments, made, std::move(inside)});
+  }
   return made;
+}
+
+absl::Status Rewriter::CollapsePairs(absl::Span<const LoopPair> pairs) {
+  SaveNestsOf({});
+  OCANNL_RETURN_IF_ERROR(rewrite::CollapsePairs(program_, pairs));
+  if (script_ == nullptr) return absl::OkStatus();
+  for (const auto& [outer, inner] : pairs) {
+    script_->push_back(
+        {&RowAt(RowOf::kCollapse), Arguments::Of(outer, inner), {}, {}});
+  }
+  return absl::OkStatus();
 }
 
 void Rewriter::Append(Stmt stmt) {
@@ -147,7 +144,10 @@ Rewriter::Savepoint::~Savepoint() { std::erase(rewriter_.savepoints_, this); }
 
 void Rewriter::Savepoint::RollBack() {
   program_.RollBack();
-  if (rewriter_.script_ != nullptr) rewriter_.script_->resize(script_size_);
+  if (Script* script = rewriter_.script_) {
+    script->erase(script->begin() + static_cast<int64_t>(script_size_),
+                  script->end());
+  }
 }
 
 }  // namespace ocannl::rewrite

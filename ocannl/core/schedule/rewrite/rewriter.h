@@ -9,8 +9,9 @@
 //   if (!rewriter.Vectorize(made[0]).ok()) before.RollBack();
 //
 // The planners for CPUs and GPUs call the methods. RunScript looks up the rows
-// by their names in a text (script.h). After an error, the program and the
-// script are as they were.
+// by their names in a text (script.h), which Print makes of a script
+// (print_script.h). After an error, the program and the script are as they
+// were.
 #ifndef OCANNL_CORE_SCHEDULE_REWRITE_REWRITER_H_
 #define OCANNL_CORE_SCHEDULE_REWRITE_REWRITER_H_
 
@@ -73,11 +74,21 @@ struct Row {
   absl::string_view name;
   absl::string_view arguments;
   absl::string_view usage;
-  int new_loops;
   Changes changes;
   absl::Status (*apply)(LoopProgram&, const Arguments&, Legality);
 };
 absl::Span<const Row> Rows();  // in the order of rewrites.def
+
+// A rewrite that was done.
+struct Step {
+  const Row* row;
+  Arguments arguments;
+  NewLoops made;
+  // The loops that were in its first loop, outer ones first. A remainder has
+  // copies of them, in this order.
+  std::vector<IteratorId> inside;
+};
+using Script = std::vector<Step>;
 
 // Whether `function` has these parameters, behind the program and before what
 // it must prove.
@@ -93,25 +104,28 @@ class Rewriter {
   class Savepoint;
 
   // `program` has counted its iterators (CountIterators), is one that Verify
-  // accepts, and outlives this object, as does `script`, which gets the
-  // rewrites, a line each. The time that a rewrite takes depends on how many
+  // accepts, and outlives this object, as does `script`, which gets what was
+  // done. The time that a rewrite takes depends on how many
   // statements are in the body: others may wait elsewhere.
-  explicit Rewriter(LoopProgram& program, std::string* script = nullptr,
+  explicit Rewriter(LoopProgram& program, Script* script = nullptr,
                     Legality legality = Legality::kProve)
       : program_(program), script_(script), legality_(legality) {}
   Rewriter(const Rewriter&) = delete;
   Rewriter& operator=(const Rewriter&) = delete;
 
-#define REWRITE(function, ...)                                  \
-  template <class... Given>                                     \
-  requires TakenBy<&rewrite::function, Given...> Made function( \
-      const Given&... given) {                                  \
-    return Apply(RowOf::k##function, Arguments::Of(given...));  \
+#define REWRITE(function, ...)                                        \
+  template <class... Given>                                           \
+  requires TakenBy<&rewrite::function, Given...> Made function(       \
+      const Given&... given) {                                        \
+    return Apply(RowAt(RowOf::k##function), Arguments::Of(given...)); \
   }
 #include "ocannl/core/schedule/rewrite/rewrites.def"
 #undef REWRITE
 
   Made Apply(const Row& row, const Arguments& arguments);
+
+  // Collapse of each pair, all in the time of one.
+  absl::Status CollapsePairs(absl::Span<const LoopPair> pairs);
 
   // Appends a statement to the body, which stays there when a savepoint that
   // there is rolls back.
@@ -126,8 +140,8 @@ class Rewriter {
 #undef REWRITE
   };
 
-  Made Apply(RowOf row, const Arguments& arguments) {
-    return Apply(Rows()[static_cast<size_t>(row)], arguments);
+  static const Row& RowAt(RowOf row) {
+    return Rows()[static_cast<size_t>(row)];
   }
 
   // Has the savepoints save what a rewrite of these loops may change; of none:
@@ -135,7 +149,7 @@ class Rewriter {
   void SaveNestsOf(absl::Span<const IteratorId> loops);
 
   LoopProgram& program_;
-  std::string* const script_;
+  Script* const script_;
   const Legality legality_;
   std::vector<Savepoint*> savepoints_;  // those that there are
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/rewrite/script.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -22,7 +21,6 @@
 #include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
-#include "ocannl/core/schedule/rewrite/edit.h"
 
 namespace ocannl::rewrite {
 namespace {
@@ -83,20 +81,26 @@ absl::StatusOr<LoopKind> BoundKind(const std::string& word) {
                    "thread, unroll or for");
 }
 
-using LoopNames = absl::flat_hash_map<std::string, IteratorId>;
-
-absl::StatusOr<IteratorId> LoopNamed(const LoopNames& names,
-                                     const std::string& name) {
+absl::StatusOr<NamedLoop> LoopNamed(const LoopNames& names,
+                                    const std::string& name) {
   auto named = names.find(name);
   if (named != names.end()) return named->second;
-  if (std::optional<IteratorId> iterator = IteratorNamed(name))
-    return *iterator;
+  if (std::optional<IteratorId> iterator = IteratorNamed(name)) {
+    return NamedLoop{*iterator};
+  }
   return UserError("`", name, "` is no loop: give i0, i1, ... or a name that ",
                    "stands before a `=` above");
 }
 
-absl::StatusOr<Arguments> ArgumentsOf(const LoopNames& names, const Row& row,
-                                      const std::vector<std::string>& words) {
+// The arguments of a line. `is_empty` is whether its first loop is.
+struct LineArguments {
+  Arguments given;
+  bool is_empty = false;
+};
+
+absl::StatusOr<LineArguments> ArgumentsOf(
+    const LoopNames& names, const Row& row,
+    const std::vector<std::string>& words) {
   const bool many = absl::EndsWith(row.arguments, "*");
   const bool open = many || absl::EndsWith(row.arguments, "?");
   const size_t least = row.arguments.size() - (open ? 1 : 0);
@@ -104,7 +108,8 @@ absl::StatusOr<Arguments> ArgumentsOf(const LoopNames& names, const Row& row,
   if (words.size() < least || (words.size() > most && !many)) {
     return UserError("write ", row.usage);
   }
-  Arguments arguments;
+  LineArguments line;
+  Arguments& arguments = line.given;
   for (size_t k = 0; k < words.size(); ++k) {
     const char kind = k < least ? row.arguments[k] : 'l';
     if (absl::StrContains("btpz", kind)) {
@@ -116,12 +121,13 @@ absl::StatusOr<Arguments> ArgumentsOf(const LoopNames& names, const Row& row,
         return UserError("`", words[k], "` is no number; write ", row.usage);
       }
     } else {
-      OCANNL_ASSIGN_OR_RETURN(const IteratorId loop,
+      OCANNL_ASSIGN_OR_RETURN(const NamedLoop named,
                               LoopNamed(names, words[k]));
-      arguments.loops.push_back(loop);
+      line.is_empty |= arguments.loops.empty() && named.is_empty;
+      arguments.loops.push_back(named.loop);
     }
   }
-  return arguments;
+  return line;
 }
 
 struct Line {
@@ -202,8 +208,14 @@ absl::Status ScriptRunner::Run(absl::string_view line, bool apart) {
   if (words.empty()) return UserError("a rewrite belongs here");
   OCANNL_ASSIGN_OR_RETURN(const Row* row, FindRow(words[0]));
   words.erase(words.begin());
-  OCANNL_ASSIGN_OR_RETURN(const Arguments arguments,
-                          ArgumentsOf(named_, *row, words));
+  OCANNL_ASSIGN_OR_RETURN(const auto given, ArgumentsOf(named_, *row, words));
+  const auto& [arguments, is_empty] = given;
+  if (is_empty) {
+    for (const std::string& name : names) {
+      named_[name] = {arguments.loops[0], /*is_empty=*/true};
+    }
+    return absl::OkStatus();
+  }
   if (apart && row->changes == Row::Changes::kLoop) {
     if (!nests_) nests_.emplace(program_);
     apart = nests_->Focus(arguments.loops);
@@ -221,15 +233,18 @@ absl::Status ScriptRunner::Apply(const Row& row, const Arguments& arguments,
   if (names.empty()) return rewriter_.Apply(row, arguments);
   Rewriter::Savepoint before(rewriter_);
   OCANNL_ASSIGN_OR_RETURN(const NewLoops made, rewriter_.Apply(row, arguments));
-  const size_t most = std::min<size_t>(made.size(), row.new_loops);
-  if (names.size() > most) {
+  const bool may_lack_tail = absl::StrContains(row.usage, "[, tail]");
+  if (names.size() > made.size() && !may_lack_tail) {
     before.RollBack();
-    return UserError("it makes ", most, " loops to name, not ", names.size(),
-                     row.name == "split"
-                         ? "; name the inner one, and the tail if there is one"
-                         : "");
+    return UserError("it makes ", made.size(), " loops to name, not ",
+                     names.size());
   }
-  for (size_t k = 0; k < names.size(); ++k) named_[names[k]] = made[k];
+  for (size_t k = 0; k < names.size(); ++k) {
+    // Where all is one group, that is the loop.
+    named_[names[k]] = k < made.size()
+                           ? NamedLoop{made[k]}
+                           : NamedLoop{arguments.loops[0], /*is_empty=*/k > 0};
+  }
   return absl::OkStatus();
 }
 

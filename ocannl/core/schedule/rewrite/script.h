@@ -11,9 +11,12 @@
 //   parallel i2
 //   bind i1 grid; bind column thread
 //
-// A name before `=` stands for a new loop from there on. `split` and
-// `unroll_jam` accept a second name, after a comma, for the loop over the
-// remainder; `distribute` accepts a name for each new loop. Successive lines of
+// Names before `=` stand for the new loops from there on: first those that
+// rewrites.def has words for, then copies of the loops inside, the outer ones
+// first, and the loops of a copy of an array. The tail of `split` or
+// `unroll_jam` may be named where there is no remainder: lines that begin with
+// it then do nothing, and a region up to it ends at the loop before it. So a
+// size can be changed without a change of other lines. Successive lines of
 // `bind` are one rewrite.
 #ifndef OCANNL_CORE_SCHEDULE_REWRITE_SCRIPT_H_
 #define OCANNL_CORE_SCHEDULE_REWRITE_SCRIPT_H_
@@ -32,6 +35,13 @@
 #include "ocannl/core/schedule/rewrite/rewriter.h"
 
 namespace ocannl::rewrite {
+
+// What a name in a script stands for.
+struct NamedLoop {
+  IteratorId loop;
+  bool is_empty = false;  // a remainder that is not there, behind `loop`
+};
+using LoopNames = absl::flat_hash_map<std::string, NamedLoop>;
 
 // `program` after each line of `script`. Error: the line that is none or that
 // cannot be done, and why.
@@ -67,7 +77,7 @@ class ScriptRunner {
 
   LoopProgram program_;
   Rewriter rewriter_;
-  absl::flat_hash_map<std::string, IteratorId> named_;
+  LoopNames named_;
   std::optional<Nests> nests_;  // while the body is apart
 };
 
