@@ -182,17 +182,18 @@ absl::Status Lexer::Expect(absl::string_view text) {
   return ExpectedError(absl::StrCat("`", text, "`"));
 }
 
+absl::StatusOr<Token> Lexer::Take(Token::Kind kind, absl::string_view what) {
+  if (token_.kind != kind) return ExpectedError(what);
+  return Next();
+}
+
 void Lexer::Enter(const Token& quoted) {
   at_ = quoted.offset + 1;
   text_ = text_.substr(0, at_ + quoted.text.size());
   token_ = Scan();
 }
 
-absl::Status Lexer::Error(absl::string_view message) const {
-  return ErrorAt(token_.offset, message);
-}
-
-absl::Status Lexer::ErrorAt(size_t offset, absl::string_view message) const {
+absl::Status Lexer::MessageAt(size_t offset, const std::string& message) const {
   absl::string_view before = text_.substr(0, offset);
   size_t line = 1 + std::count(before.begin(), before.end(), '\n');
   size_t newline = before.rfind('\n');
@@ -203,7 +204,7 @@ absl::Status Lexer::ErrorAt(size_t offset, absl::string_view message) const {
 }
 
 absl::Status Lexer::ExpectedError(absl::string_view what) const {
-  return Error(absl::StrCat("expected ", what, ", found ", Found()));
+  return Error("expected ", what, ", found ", Found());
 }
 
 std::string Lexer::Found() const {

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace ocannl {
@@ -39,15 +41,27 @@ class Lexer {
   bool Accept(absl::string_view text);
   // The same, or an error "expected `text`, found ...".
   absl::Status Expect(absl::string_view text);
+  // Takes the next token, which must be of the kind: "expected <what>, ...".
+  absl::StatusOr<Token> Take(Token::Kind kind, absl::string_view what);
 
   // From now on the tokens inside of `quoted`, a kString of the text; errors
   // name their places in the whole text.
   void Enter(const Token& quoted);
 
-  // InvalidArgument "line 2, column 5: <message>" at the next token, or at
-  // `offset`.
-  absl::Status Error(absl::string_view message) const;
-  absl::Status ErrorAt(size_t offset, absl::string_view message) const;
+  // InvalidArgument "line 2, column 5: <parts>" at the next token, at `offset`
+  // or at a token.
+  template <class... Parts>
+  absl::Status Error(const Parts&... parts) const {
+    return ErrorAt(token_, parts...);
+  }
+  template <class... Parts>
+  absl::Status ErrorAt(size_t offset, const Parts&... parts) const {
+    return MessageAt(offset, absl::StrCat(parts...));
+  }
+  template <class... Parts>
+  absl::Status ErrorAt(const Token& token, const Parts&... parts) const {
+    return ErrorAt(token.offset, parts...);
+  }
   // "expected <what>, found ..." at the next token.
   absl::Status ExpectedError(absl::string_view what) const;
   // How an error message names the next token.
@@ -55,6 +69,7 @@ class Lexer {
 
  private:
   Token Scan();
+  absl::Status MessageAt(size_t offset, const std::string& message) const;
 
   absl::string_view text_;
   std::vector<absl::string_view> symbols_;

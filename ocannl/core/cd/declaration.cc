@@ -21,16 +21,15 @@ absl::StatusOr<MemoryRequest> TakeMemory(LoopLexer& in) {
   MemoryRequest request;
   const Token mode = in.Next();
   absl::StatusOr<MemoryMode> found = FindMemoryMode(mode.text);
-  if (!found.ok()) return in.ErrorAt(mode.offset, found.status().message());
+  if (!found.ok()) return in.ErrorAt(mode, found.status().message());
   request.mode = *found;
-  const Token why = in.peek();
-  if (why.kind != Token::kString) {
-    return in.ExpectedError("who asks for it in quotes, such as \"by hand\"");
-  }
+  OCANNL_ASSIGN_OR_RETURN(
+      const Token why,
+      in.Take(Token::kString,
+              "who asks for it in quotes, such as \"by hand\""));
   if (!absl::CUnescape(why.text, &request.why)) {
-    return in.ErrorAt(why.offset, "a `\\` that is not C's; write \\\\");
+    return in.ErrorAt(why, "a `\\` that is not C's; write \\\\");
   }
-  in.Next();
   return request;
 }
 
@@ -45,11 +44,9 @@ absl::Status TakeNumbers(LoopLexer& in, Array& array) {
                             TakeConstant(in, array.dtype));
   }
   if (static_cast<int64_t>(numbers.size()) != NumElements(array.dims)) {
-    return in.ErrorAt(
-        offset,
-        absl::StrCat("`", array.name, "` is ",
-                     DescribeArray(array.dtype, array.dims), ", but here are ",
-                     numbers.size(), " numbers; write one for each cell"));
+    return in.ErrorAt(offset, "`", array.name, "` is ",
+                      DescribeArray(array.dtype, array.dims), ", but here are ",
+                      numbers.size(), " numbers; write one for each cell");
   }
   auto data = std::make_shared<NdArray>(array.dtype, array.dims);
   const size_t size = SizeOf(array.dtype);
@@ -72,21 +69,19 @@ absl::StatusOr<Constant> TakeConstant(LoopLexer& in, DType dtype) {
   std::optional<Constant> number =
       ParseConstant(absl::StrCat(sign, text), dtype);
   if (number) return *number;
-  return in.ErrorAt(offset,
-                    absl::StrCat("`", sign, text, "` is not a number that ",
-                                 Name(dtype), " can hold; write another"));
+  return in.ErrorAt(offset, "`", sign, text, "` is not a number that ",
+                    Name(dtype), " can hold; write another");
 }
 
-absl::StatusOr<Array> TakeDeclaration(LoopLexer& in, std::string name,
-                                      size_t offset) {
-  Array array{.name = std::move(name), .dtype = DType::kF32, .dims = {}};
+absl::StatusOr<Array> TakeDeclaration(LoopLexer& in, const Token& name) {
+  Array array{.name = std::string(name.text), .dtype = DType::kF32, .dims = {}};
   OCANNL_ASSIGN_OR_RETURN(array.dtype, in.TakeDType());
   OCANNL_ASSIGN_OR_RETURN(array.dims, in.TakeDims());
   const absl::Status size = ByteSize(array.dtype, array.dims).status();
-  if (!size.ok()) return in.ErrorAt(offset, size.message());
+  if (!size.ok()) return in.ErrorAt(name, size.message());
   if (absl::c_linear_search(array.dims, 0)) {
-    return in.ErrorAt(offset, absl::StrCat("`", array.name, "` has an axis of ",
-                                           "size 0; the least size is 1"));
+    return in.ErrorAt(name, "`", array.name, "` has an axis of ",
+                      "size 0; the least size is 1");
   }
   array.is_merge = in.Accept("merge");
   if (in.peek().kind == Token::kName) {

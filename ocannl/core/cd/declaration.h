@@ -7,20 +7,16 @@
 #ifndef OCANNL_CORE_CD_DECLARATION_H_
 #define OCANNL_CORE_CD_DECLARATION_H_
 
-#include <cstddef>
-#include <string>
-
 #include "absl/status/statusor.h"
 #include "ocannl/core/assign/ir.h"
 #include "ocannl/core/loop/loop_lexer.h"
 
 namespace ocannl {
 
-// The array `name`, which stands at `offset`, from behind the `:` to before the
-// `;`. Errors: other text; sizes without cells or of more than 2^62 bytes; more
-// or fewer numbers than cells.
-absl::StatusOr<Array> TakeDeclaration(LoopLexer& in, std::string name,
-                                      size_t offset);
+// The array `name`, from behind the `:` to before the `;`. Errors: other text;
+// sizes without cells or of more than 2^62 bytes; more or fewer numbers than
+// cells.
+absl::StatusOr<Array> TakeDeclaration(LoopLexer& in, const Token& name);
 
 // -0.5, inf, nan, true. Error: what `dtype` cannot hold.
 absl::StatusOr<Constant> TakeConstant(LoopLexer& in, DType dtype);

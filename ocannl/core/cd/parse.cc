@@ -2,7 +2,6 @@
 #include "ocannl/core/cd/parse.h"
 
 #include <cmath>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,7 +9,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/cd/declaration.h"
@@ -35,10 +33,9 @@ absl::StatusOr<double> TakeOutside(LoopLexer& in, DType dtype) {
   if (IsFloat(ComputeDType(dtype)) || std::isinf(outside) || is_whole) {
     return outside;
   }
-  return in.ErrorAt(
-      offset, absl::StrCat("what is outside of an array of ", Name(dtype),
-                           " is an integer of it below 2^53, inf or -inf; "
-                           "write one of these"));
+  return in.ErrorAt(offset, "what is outside of an array of ", Name(dtype),
+                    " is an integer of it below 2^53, inf or -inf; "
+                    "write one of these");
 }
 
 std::vector<absl::string_view> Symbols() {
@@ -72,78 +69,24 @@ absl::StatusOr<Symbol> TakeStatic(LoopLexer& in, const Assignments& code) {
       "a static index, which is declared as in step (batch : [0..9]):");
 }
 
-class Parser : private ValueParser {
+// Reads the assignments of `code`, in whose arrays they are.
+class AssignParser : private ValueParser {
  public:
-  explicit Parser(absl::string_view text)
-      : ValueParser(LoopLexer(text, Symbols())) {}
+  AssignParser(absl::string_view text, Assignments& code)
+      : ValueParser(LoopLexer(text, Symbols())), code_(code) {}
 
-  absl::StatusOr<Assignments> Code() {
-    OCANNL_RETURN_IF_ERROR(lexer_.TakeHeader(
-        code_.name, [&](std::string name, std::optional<int64_t> range) {
-          code_.statics.push_back({std::move(name), range});
-        }));
-    while (lexer_.peek().kind != Token::kEnd) {
-      if (lexer_.peek().kind == Token::kComment) {
-        code_.list.push_back(BlockComment{
-            std::string(absl::StripAsciiWhitespace(lexer_.Next().text))});
-        continue;
-      }
-      const size_t offset = lexer_.peek().offset;
-      OCANNL_ASSIGN_OR_RETURN(
-          std::string name, lexer_.TakeName("a declaration or an assignment"));
-      OCANNL_RETURN_IF_ERROR(lexer_.Accept(":")
-                                 ? Declaration(std::move(name), offset)
-                                 : Assignment(name, offset));
-      OCANNL_RETURN_IF_ERROR(lexer_.Expect(";"));
-    }
-    return std::move(code_);
-  }
+  LoopLexer& lexer() { return lexer_; }
 
- private:
-  ExprPool& Pool() override { return code_.exprs; }
-
-  absl::Status Declaration(std::string name, size_t offset) {
-    OCANNL_ASSIGN_OR_RETURN(Array array,
-                            TakeDeclaration(lexer_, std::move(name), offset));
-    if (code_.number_of.contains(array.name)) {
-      return ErrorAt(offset, "array `", array.name,
-                     "` is declared twice; choose another name");
-    }
-    code_.AddArray(std::move(array));
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<int32_t> FindArray(absl::string_view name, size_t offset) {
-    const auto found = code_.number_of.find(name);
-    if (found != code_.number_of.end()) return found->second;
-    std::vector<std::string> all;
-    for (const Array& array : code_.arrays) all.push_back(array.name);
-    return ErrorAt(offset, "no array `", name, "`", NearNamesHint(name, all),
-                   "; declare it before: ", name, " : f32[...];");
-  }
-
-  // [ids], if there is one.
-  absl::StatusOr<std::optional<int32_t>> Ids() {
-    if (!lexer_.Accept("[")) return std::nullopt;
-    const size_t offset = lexer_.peek().offset;
-    OCANNL_ASSIGN_OR_RETURN(std::string name,
-                            lexer_.TakeName("an array of integers"));
-    OCANNL_ASSIGN_OR_RETURN(const int32_t ids, FindArray(name, offset));
-    OCANNL_RETURN_IF_ERROR(lexer_.Expect("]"));
-    return ids;
-  }
-
-  absl::Status Assignment(absl::string_view name, size_t offset) {
+  // Adds the one to the array `name`, which is taken already.
+  absl::Status Add(const Token& name) {
     loops_.clear();
     in_value_.clear();
     assign_ = Assign();
-    OCANNL_ASSIGN_OR_RETURN(assign_.lhs, FindArray(name, offset));
+    OCANNL_ASSIGN_OR_RETURN(assign_.lhs, FindArray(name));
     OCANNL_ASSIGN_OR_RETURN(const std::optional<int32_t> ids, Ids());
     if (ids) assign_.lookup = LookedUpAxis{.axis = -1, .ids = 0};
-    const auto* found = absl::c_find_if(
-        kAssignOperators,
-        [&](const AssignOperator& each) { return lexer_.Accept(each.symbol); });
-    if (found == std::end(kAssignOperators)) {
+    const AssignOperator* found = AcceptAssign(lexer_);
+    if (found == nullptr) {
       return lexer_.ExpectedError("`:` or an assignment, such as `=:` or `=+`");
     }
     assign_.accum = found->accum;
@@ -154,11 +97,34 @@ class Parser : private ValueParser {
       assign_.lookup->ids = static_cast<int32_t>(assign_.sources.size());
       assign_.sources.push_back(ReadArray{*ids, {}});
     }
-    OCANNL_RETURN_IF_ERROR(Logic(offset));
+    OCANNL_RETURN_IF_ERROR(Logic(name));
     const absl::Status legal = VerifyAssign(code_, assign_);
-    if (!legal.ok()) return ErrorAt(offset, legal.message());
+    if (!legal.ok()) return ErrorAt(name, legal.message());
     code_.list.push_back(assign_);
     return absl::OkStatus();
+  }
+
+ private:
+  ExprPool& Pool() override { return code_.exprs; }
+
+  absl::StatusOr<int32_t> FindArray(const Token& name) {
+    const auto found = code_.number_of.find(name.text);
+    if (found != code_.number_of.end()) return found->second;
+    std::vector<std::string> all;
+    for (const Array& array : code_.arrays) all.push_back(array.name);
+    return ErrorAt(name, "no array `", name.text, "`",
+                   NearNamesHint(name.text, all),
+                   "; declare it before: ", name.text, " : f32[...];");
+  }
+
+  // [ids], if there is one.
+  absl::StatusOr<std::optional<int32_t>> Ids() {
+    if (!lexer_.Accept("[")) return std::nullopt;
+    OCANNL_ASSIGN_OR_RETURN(const Token name,
+                            lexer_.TakeName("an array of integers"));
+    OCANNL_ASSIGN_OR_RETURN(const int32_t ids, FindArray(name));
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect("]"));
+    return ids;
   }
 
   absl::StatusOr<Expr> TakeLeaf(const Token& first) override {
@@ -174,8 +140,7 @@ class Parser : private ValueParser {
       assign_.sources.push_back(ReadIndex{std::move(index)});
       return MakeLeaf(code_.exprs, DType::kI64, leaf);
     }
-    OCANNL_ASSIGN_OR_RETURN(const int32_t array,
-                            FindArray(first.text, first.offset));
+    OCANNL_ASSIGN_OR_RETURN(const int32_t array, FindArray(first));
     OCANNL_ASSIGN_OR_RETURN(const std::optional<int32_t> ids, Ids());
     Source& source = assign_.sources.emplace_back(ReadArray{array, {}});
     if (ids) source = ReadLookup{{array, {}}, /*axis=*/-1, {*ids, {}}};
@@ -191,22 +156,18 @@ class Parser : private ValueParser {
   }
 
   // What stands behind the value: nothing, or where its cells are.
-  absl::Status Logic(size_t offset) {
-    if (!lexer_.Accept("~")) return Pointwise(offset);
-    OCANNL_RETURN_IF_ERROR(lexer_.Expect("logic"));
-    OCANNL_RETURN_IF_ERROR(lexer_.Expect(":"));
-    const Token spec = lexer_.peek();
-    if (spec.kind != Token::kString) {
-      return lexer_.ExpectedError("\".\" or a spec, such as \"i, j => i\"");
-    }
-    lexer_.Next();
-    return spec.text == "." ? Pointwise(offset) : Spec(spec);
+  absl::Status Logic(const Token& target) {
+    if (!lexer_.Accept("~")) return Pointwise(target);
+    OCANNL_ASSIGN_OR_RETURN(
+        const Token spec,
+        TakeLogic(lexer_, "\".\" or a spec, such as \"i, j => i\""));
+    return spec.text == "." ? Pointwise(target) : Spec(spec);
   }
 
-  absl::Status Pointwise(size_t offset) {
+  absl::Status Pointwise(const Token& target) {
     const absl::Status made = MakePointwise(code_, !loops_.empty(), assign_);
     if (made.ok()) return made;
-    return ErrorAt(offset, made.message(), "; say so by ~logic:\"i, j => i\", ",
+    return ErrorAt(target, made.message(), "; say so by ~logic:\"i, j => i\", ",
                    "with an index for each axis of each array in the value, ",
                    "and of the result");
   }
@@ -243,7 +204,7 @@ class Parser : private ValueParser {
     }
     whole.insert(whole.end(), order.begin(), order.end());
     whole.insert(whole.end(), in_value_.begin(), in_value_.end());
-    return Loops(quoted.offset, whole);
+    return Loops(quoted, whole);
   }
 
   // An index for each axis of the array; appends the loops in them to `order`.
@@ -273,21 +234,18 @@ class Parser : private ValueParser {
 
   absl::StatusOr<Affine> Index(LoopLexer& in, LoopOrder& order) {
     return in.TakeIndex([&]() -> absl::StatusOr<Symbol> {
-      if (in.peek().text == "!@") {
-        in.Next();
-        return TakeStatic(in, code_);
-      }
-      if (in.peek().kind != Token::kName) return in.ExpectedError("an index");
-      const std::string name(in.Next().text);
-      const IteratorId loop = Find(loops_, name);
-      if (loop == loops_.next_id()) loops_.Add(name);
+      if (in.Accept("!@")) return TakeStatic(in, code_);
+      OCANNL_ASSIGN_OR_RETURN(const Token name,
+                              in.Take(Token::kName, "an index"));
+      const IteratorId loop = Find(loops_, name.text);
+      if (loop == loops_.next_id()) loops_.Add(std::string(name.text));
       order.push_back(loop);
       return Iterator(loop);
     });
   }
 
   // Numbers the loops as they run: as behind the spec, else in `order`.
-  absl::Status Loops(size_t offset, const LoopOrder& order) {
+  absl::Status Loops(const Token& spec, const LoopOrder& order) {
     IdVector<IteratorId, IteratorId> place(loops_.size());
     if (lexer_.Accept("[")) {
       OCANNL_RETURN_IF_ERROR(ListedLoops(place));
@@ -296,21 +254,21 @@ class Parser : private ValueParser {
         if (place[loop].valid()) continue;
         const std::optional<int64_t> extent = PlainExtent(code_, assign_, loop);
         if (!extent) {
-          return ErrorAt(offset, "no axis is indexed by `", loops_[loop],
+          return ErrorAt(spec, "no axis is indexed by `", loops_[loop],
                          "` alone; list all loops behind the spec, the ",
                          "outermost first: [\"", loops_[loop], "\" = 3; ...]");
         }
         place[loop] = assign_.extents.Add(*extent);
       }
     }
-    OCANNL_RETURN_IF_ERROR(CheckReduced(offset, place));
+    OCANNL_RETURN_IF_ERROR(CheckReduced(spec, place));
     RenumberLoops(place, assign_);
     MergeSources(code_.exprs, assign_);
     return absl::OkStatus();
   }
 
   // Error: a loop writes cells again and again, and accumulates nothing.
-  absl::Status CheckReduced(size_t offset,
+  absl::Status CheckReduced(const Token& spec,
                             const IdVector<IteratorId, IteratorId>& place) {
     if (assign_.accum || assign_.lookup) return absl::OkStatus();
     for (IteratorId loop : loops_.ids()) {
@@ -319,7 +277,7 @@ class Parser : private ValueParser {
             return index.FactorOf(Iterator(loop)) != 0;
           });
       if (is_in_result || assign_.extents[place[loop]] == 1) continue;
-      return ErrorAt(offset, "`", loops_[loop], "` is not in the result, so ",
+      return ErrorAt(spec, "`", loops_[loop], "` is not in the result, so ",
                      "only the last value of each cell would stay; ",
                      "accumulate them, such as by =:+ or =:@^");
     }
@@ -329,11 +287,9 @@ class Parser : private ValueParser {
   // ["i" = 3; "j" = 4]
   absl::Status ListedLoops(IdVector<IteratorId, IteratorId>& place) {
     do {
-      const Token name = lexer_.peek();
-      if (name.kind != Token::kString) {
-        return lexer_.ExpectedError("a loop and its size: \"i\" = 3");
-      }
-      lexer_.Next();
+      OCANNL_ASSIGN_OR_RETURN(
+          const Token name,
+          lexer_.Take(Token::kString, "a loop and its size: \"i\" = 3"));
       OCANNL_RETURN_IF_ERROR(lexer_.Expect("="));
       const size_t offset = lexer_.peek().offset;
       OCANNL_ASSIGN_OR_RETURN(const int64_t extent,
@@ -343,30 +299,60 @@ class Parser : private ValueParser {
       const IteratorId loop = Find(loops_, name.text);
       if (loop == loops_.next_id()) continue;  // it repeats the others
       if (place[loop].valid()) {
-        return ErrorAt(name.offset, "`", name.text, "` is listed twice");
+        return ErrorAt(name, "`", name.text, "` is listed twice");
       }
       place[loop] = next;
     } while (lexer_.Accept(";"));
     for (IteratorId loop : place.ids()) {
       if (place[loop].valid()) continue;
-      return lexer_.Error(absl::StrCat("`", loops_[loop], "` is not listed; ",
-                                       "list all loops or none"));
+      return lexer_.Error("`", loops_[loop], "` is not listed; ",
+                          "list all loops or none");
     }
     return lexer_.Expect("]");
   }
 
-  Assignments code_;
+  Assignments& code_;
   // Of the assignment that is read:
   Assign assign_;
   LoopNames loops_;
   LoopOrder in_value_;  // loops in indices that are numbers
 };
 
+absl::Status Read(absl::string_view text, Assignments& code) {
+  AssignParser assignments(text, code);
+  LoopLexer& in = assignments.lexer();
+  OCANNL_RETURN_IF_ERROR(in.TakeHeader(
+      code.name, [&](std::string name, std::optional<int64_t> range) {
+        code.statics.push_back({std::move(name), range});
+      }));
+  while (in.peek().kind != Token::kEnd) {
+    if (in.peek().kind == Token::kComment) {
+      code.list.push_back(BlockComment{
+          std::string(absl::StripAsciiWhitespace(in.Next().text))});
+      continue;
+    }
+    OCANNL_ASSIGN_OR_RETURN(const Token name,
+                            in.TakeName("a declaration or an assignment"));
+    if (in.Accept(":")) {
+      OCANNL_ASSIGN_OR_RETURN(Array array, TakeDeclaration(in, name));
+      if (code.number_of.contains(array.name)) {
+        return in.ErrorAt(name, "array `", array.name,
+                          "` is declared twice; choose another name");
+      }
+      code.AddArray(std::move(array));
+    } else {
+      OCANNL_RETURN_IF_ERROR(assignments.Add(name));
+    }
+    OCANNL_RETURN_IF_ERROR(in.Expect(";"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Assignments> ParseCd(absl::string_view text) {
-  absl::StatusOr<Assignments> code = Parser(text).Code();
-  if (!code.ok()) return WithLoopHabit(code.status(), text);
+  Assignments code;
+  OCANNL_RETURN_IF_ERROR(WithLoopHabit(Read(text, code), text));
   return code;
 }
 

@@ -143,16 +143,12 @@ bool LoopLexer::AtName() const {
   return peek().kind == Token::kName || peek().kind == Token::kString;
 }
 
-absl::StatusOr<std::string> LoopLexer::TakeName(absl::string_view what) {
+absl::StatusOr<Token> LoopLexer::TakeName(absl::string_view what) {
   if (!AtName()) return ExpectedError(what);
   const Token name = Next();
-  if (name.kind == Token::kString || !IsReserved(name.text)) {
-    return std::string(name.text);
-  }
-  return ErrorAt(
-      name.offset,
-      absl::StrCat("expected ", what, ", found the word `", name.text,
-                   "`; a name is written \"", name.text, "\""));
+  if (name.kind == Token::kString || !IsReserved(name.text)) return name;
+  return ErrorAt(name, "expected ", what, ", found the word `", name.text,
+                 "`; a name is written \"", name.text, "\"");
 }
 
 absl::StatusOr<int64_t> LoopLexer::TakeInteger(absl::string_view what) {
@@ -166,12 +162,10 @@ absl::StatusOr<int64_t> LoopLexer::TakeInteger(absl::string_view what) {
 }
 
 absl::StatusOr<DType> LoopLexer::TakeDType() {
-  const size_t offset = peek().offset;
-  if (peek().kind != Token::kName) return ExpectedError("a dtype");
-  const absl::string_view name = Next().text;
-  if (std::optional<DType> dtype = FindDType(name)) return *dtype;
-  return ErrorAt(offset, absl::StrCat("`", name, "` is not a dtype; write ",
-                                      DTypeNames()));
+  OCANNL_ASSIGN_OR_RETURN(const Token name, Take(Token::kName, "a dtype"));
+  if (std::optional<DType> dtype = FindDType(name.text)) return *dtype;
+  return ErrorAt(name, "`", name.text, "` is not a dtype; write ",
+                 DTypeNames());
 }
 
 absl::StatusOr<Dims> LoopLexer::TakeDims() {
@@ -180,8 +174,8 @@ absl::StatusOr<Dims> LoopLexer::TakeDims() {
   while (!Accept("]")) {
     if (!dims.empty()) OCANNL_RETURN_IF_ERROR(Expect(","));
     if (dims.size() == kMaxLoopDepth) {
-      return Error(absl::StrCat("a buffer has at most ", kMaxLoopDepth,
-                                " axes; make one axis of several"));
+      return Error("a buffer has at most ", kMaxLoopDepth,
+                   " axes; make one axis of several");
     }
     OCANNL_ASSIGN_OR_RETURN(dims.emplace_back(), TakeInteger("an axis size"));
   }
@@ -218,11 +212,12 @@ absl::Status LoopLexer::TakeHeader(
     std::string& name,
     absl::FunctionRef<void(std::string name, std::optional<int64_t> range)>
         declare) {
-  OCANNL_ASSIGN_OR_RETURN(name, TakeName("the program's name"));
+  OCANNL_ASSIGN_OR_RETURN(const Token program, TakeName("the program's name"));
+  name = std::string(program.text);
   OCANNL_RETURN_IF_ERROR(Expect("("));
   for (bool is_first = true; !Accept(")"); is_first = false) {
     if (!is_first) OCANNL_RETURN_IF_ERROR(Expect(","));
-    OCANNL_ASSIGN_OR_RETURN(std::string index, TakeName("a static index"));
+    OCANNL_ASSIGN_OR_RETURN(const Token index, TakeName("a static index"));
     std::optional<int64_t> range;
     if (Accept(":")) {
       OCANNL_RETURN_IF_ERROR(Expect("["));
@@ -236,7 +231,7 @@ absl::Status LoopLexer::TakeHeader(
       range = last + 1;
       OCANNL_RETURN_IF_ERROR(Expect("]"));
     }
-    declare(std::move(index), range);
+    declare(std::string(index.text), range);
   }
   return Expect(":");
 }

@@ -30,7 +30,7 @@ class LoopLexer : public Lexer {
   bool AtName() const;
 
   // The next token, which must be such a thing; `what` names it in the error.
-  absl::StatusOr<std::string> TakeName(absl::string_view what);
+  absl::StatusOr<Token> TakeName(absl::string_view what);
   absl::StatusOr<int64_t> TakeInteger(absl::string_view what);  // up to 2^40
   absl::StatusOr<DType> TakeDType();
   // [2, 3]. Error: more than kMaxLoopDepth axes: no nest runs over them.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -27,8 +28,13 @@ class Parser : private ValueParser {
   explicit Parser(absl::string_view text) : ValueParser(LoopLexer(text)) {}
 
   absl::StatusOr<LoopProgram> Program() {
-    OCANNL_RETURN_IF_ERROR(Header());
-    while (Declares()) OCANNL_RETURN_IF_ERROR(Declaration());
+    OCANNL_RETURN_IF_ERROR(lexer_.TakeHeader(
+        program_.name, [&](std::string name, std::optional<int64_t> range) {
+          symbols_[name] = Static(program_.statics.size());
+          program_.statics.push_back(
+              {.name = std::move(name), .range = range.value_or(kUnranged)});
+        }));
+    while (auto role = TakeRole()) OCANNL_RETURN_IF_ERROR(Declaration(*role));
     while (lexer_.peek().kind != Token::kEnd) {
       OCANNL_ASSIGN_OR_RETURN(Stmt stmt, Statement(0));
       program_.body.stmts.push_back(std::move(stmt));
@@ -39,48 +45,35 @@ class Parser : private ValueParser {
 
   // The error, at its place in the text.
   absl::Status At(const FaultPlace& place, const absl::Status& status) const {
-    if (place.stmt)
-      return ErrorAt(stmt_offsets_[*place.stmt], status.message());
-    if (!place.buffer.valid()) return status;
-    return ErrorAt(buffer_offsets_[place.buffer], status.message());
+    if (!place.stmt && !place.buffer.valid()) return status;
+    return ErrorAt(
+        place.stmt ? stmt_offsets_[*place.stmt] : buffer_offsets_[place.buffer],
+        status.message());
   }
 
  private:
   ExprPool& Pool() override { return program_.exprs; }
 
-  absl::Status Header() {
-    return lexer_.TakeHeader(program_.name, [&](std::string name,
-                                                std::optional<int64_t> range) {
-      symbols_[name] = Static(static_cast<int32_t>(program_.statics.size()));
-      program_.statics.push_back(
-          {.name = std::move(name), .range = range.value_or(kUnranged)});
-    });
+  std::optional<Role> TakeRole() {
+    const auto* role = absl::c_find_if(
+        kRoles, [&](Role each) { return lexer_.Accept(WordOf(each)); });
+    return role == kRoles.end() ? std::nullopt : std::optional(*role);
   }
 
-  std::optional<Role> Declares() const {
-    if (lexer_.peek().kind != Token::kName) return std::nullopt;
-    for (Role role : kRoles) {
-      if (lexer_.peek().text == WordOf(role)) return role;
-    }
-    return std::nullopt;
-  }
-
-  absl::Status Declaration() {
-    Buffer buffer{
-        .name = "", .dtype = DType::kF32, .dims = {}, .role = *Declares()};
-    lexer_.Next();
-    size_t offset = lexer_.peek().offset;
-    OCANNL_ASSIGN_OR_RETURN(buffer.name, lexer_.TakeName("a buffer's name"));
+  absl::Status Declaration(Role role) {
+    OCANNL_ASSIGN_OR_RETURN(const Token name,
+                            lexer_.TakeName("a buffer's name"));
     OCANNL_RETURN_IF_ERROR(lexer_.Expect(":"));
-    OCANNL_ASSIGN_OR_RETURN(buffer.dtype, lexer_.TakeDType());
-    OCANNL_ASSIGN_OR_RETURN(buffer.dims, lexer_.TakeDims());
+    OCANNL_ASSIGN_OR_RETURN(const DType dtype, lexer_.TakeDType());
+    OCANNL_ASSIGN_OR_RETURN(Dims dims, lexer_.TakeDims());
     OCANNL_RETURN_IF_ERROR(lexer_.Expect(";"));
-    if (!buffers_.emplace(buffer.name, program_.buffers.next_id()).second) {
-      return ErrorAt(offset, "buffer `", buffer.name,
+    if (!buffers_.emplace(name.text, program_.buffers.next_id()).second) {
+      return ErrorAt(name, "buffer `", name.text,
                      "` is declared twice; choose another name");
     }
-    program_.buffers.push_back(std::move(buffer));
-    buffer_offsets_.push_back(offset);
+    program_.buffers.push_back(
+        {std::string(name.text), dtype, std::move(dims), role});
+    buffer_offsets_.push_back(name.offset);
     return absl::OkStatus();
   }
 
@@ -97,36 +90,35 @@ class Parser : private ValueParser {
     for (LoopKind kind : kLoopKinds) {
       if (lexer_.Accept(WordOf(kind))) return Loop(kind, depth);
     }
-    absl::StatusOr<Stmt> stmt = Simple(depth);
-    OCANNL_RETURN_IF_ERROR(stmt.status());
+    OCANNL_ASSIGN_OR_RETURN(Stmt stmt, Simple(depth));
     OCANNL_RETURN_IF_ERROR(lexer_.Expect(";"));
     return stmt;
   }
 
   absl::StatusOr<Stmt> Loop(LoopKind kind, int depth) {
-    size_t offset = lexer_.peek().offset;
-    OCANNL_ASSIGN_OR_RETURN(std::string name, lexer_.TakeName("an iterator"));
-    const std::optional<IteratorId> iterator = IteratorNamed(name);
+    OCANNL_ASSIGN_OR_RETURN(const Token name, lexer_.TakeName("an iterator"));
+    const std::optional<IteratorId> iterator = IteratorNamed(name.text);
     if (!iterator) {
-      return ErrorAt(offset, "`", name,
+      return ErrorAt(name, "`", name.text,
                      "` is not an iterator; write i0, i1, ...");
     }
-    For loop{.kind = kind, .iterator = *iterator, .extent = 0, .body = {}};
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("="));
-    size_t first_offset = lexer_.peek().offset;
+    const size_t first_offset = lexer_.peek().offset;
     OCANNL_ASSIGN_OR_RETURN(int64_t first,
                             lexer_.TakeInteger("the first value"));
     if (first != 0) {
-      return ErrorAt(first_offset, "a loop starts at 0; write ", name,
-                     " = 0 to n, and ", name, " + ", first, " in the indices");
+      return ErrorAt(first_offset, "a loop starts at 0; write ", name.text,
+                     " = 0 to n, and ", name.text, " + ", first,
+                     " in the indices");
     }
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("to"));
     OCANNL_ASSIGN_OR_RETURN(int64_t last, lexer_.TakeInteger("the last value"));
-    loop.extent = last + 1;
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("{"));
-    if (!symbols_.emplace(name, Iterator(loop.iterator)).second) {
+    For loop{
+        .kind = kind, .iterator = *iterator, .extent = last + 1, .body = {}};
+    if (!symbols_.emplace(name.text, Iterator(loop.iterator)).second) {
       return ErrorAt(
-          offset, "`", name,
+          name, "`", name.text,
           "` is the name of another loop or index; choose another number");
     }
     while (!lexer_.Accept("}")) {
@@ -138,32 +130,27 @@ class Parser : private ValueParser {
 
   absl::StatusOr<Stmt> Simple(int depth) {
     if (lexer_.Accept("zero_out")) {
-      size_t offset = lexer_.peek().offset;
-      OCANNL_ASSIGN_OR_RETURN(std::string name, lexer_.TakeName("a buffer"));
-      OCANNL_ASSIGN_OR_RETURN(BufferId buffer, FindBuffer(name, offset));
+      OCANNL_ASSIGN_OR_RETURN(const Token name, lexer_.TakeName("a buffer"));
+      OCANNL_ASSIGN_OR_RETURN(BufferId buffer, FindBuffer(name));
       return Stmt(ZeroOut{buffer});
     }
     if (lexer_.Accept("let")) return Declare();
-    size_t offset = lexer_.peek().offset;
     OCANNL_ASSIGN_OR_RETURN(
-        std::string name,
+        const Token name,
         lexer_.TakeName(depth > 0 ? "a statement or `}`" : "a statement"));
     if (lexer_.peek().text == "[") {
-      OCANNL_ASSIGN_OR_RETURN(LeafValue target, Cell(name, offset));
-      const Lookup* lookup = std::get_if<Lookup>(&target);
-      const Access& cell =
-          lookup == nullptr ? std::get<Access>(target) : lookup->cell;
-      DType dtype = program_.buffers[cell.buffer].dtype;
+      OCANNL_ASSIGN_OR_RETURN(Lookup target, Cell(name));
+      const DType dtype = program_.buffers[target.cell.buffer].dtype;
       OCANNL_ASSIGN_OR_RETURN(ExprId value, Assigned(dtype, name));
-      if (lookup == nullptr) return Stmt(Set{cell, value});
-      return Stmt(Scatter{program_.leaves.Add(target), value});
+      if (target.axis < 0) return Stmt(Set{std::move(target.cell), value});
+      return Stmt(Scatter{program_.leaves.Add(std::move(target)), value});
     }
-    auto local = locals_.find(name);
+    auto local = locals_.find(name.text);
     if (local == locals_.end()) {
-      return ErrorAt(offset, "`", name,
+      return ErrorAt(name, "`", name.text,
                      "` is not a statement, a buffer's cell or a local; write "
                      "name[indices] := value or let ",
-                     name, " : f32 := value");
+                     name.text, " : f32 := value");
     }
     DType dtype = program_.locals[local->second].dtype;
     OCANNL_ASSIGN_OR_RETURN(ExprId value, Assigned(dtype, name));
@@ -171,77 +158,69 @@ class Parser : private ValueParser {
   }
 
   absl::StatusOr<Stmt> Declare() {
-    size_t offset = lexer_.peek().offset;
-    Local local{.name = "", .dtype = DType::kF32};
-    OCANNL_ASSIGN_OR_RETURN(local.name, lexer_.TakeName("a local"));
+    OCANNL_ASSIGN_OR_RETURN(const Token name, lexer_.TakeName("a local"));
     OCANNL_RETURN_IF_ERROR(lexer_.Expect(":"));
-    OCANNL_ASSIGN_OR_RETURN(local.dtype, lexer_.TakeDType());
-    OCANNL_ASSIGN_OR_RETURN(ExprId value, Assigned(local.dtype, local.name));
-    if (!locals_.emplace(local.name, program_.locals.next_id()).second) {
-      return ErrorAt(offset, "local `", local.name,
+    OCANNL_ASSIGN_OR_RETURN(const DType dtype, lexer_.TakeDType());
+    OCANNL_ASSIGN_OR_RETURN(ExprId value, Assigned(dtype, name));
+    if (!locals_.emplace(name.text, program_.locals.next_id()).second) {
+      return ErrorAt(name, "local `", name.text,
                      "` is declared twice; choose another name");
     }
-    return Stmt(DeclareLocal{program_.locals.Add(std::move(local)), value});
+    const LocalId local = program_.locals.Add({std::string(name.text), dtype});
+    return Stmt(DeclareLocal{local, value});
   }
 
   // `:= value`, of the type of `name`.
-  absl::StatusOr<ExprId> Assigned(DType dtype, absl::string_view name) {
+  absl::StatusOr<ExprId> Assigned(DType dtype, const Token& name) {
     OCANNL_RETURN_IF_ERROR(lexer_.Expect(":="));
     size_t offset = lexer_.peek().offset;
     OCANNL_ASSIGN_OR_RETURN(Expr value, TakeValue());
     if (value.dtype() == dtype) return value.id();
-    return ErrorAt(offset, "`", name, "` is ", Name(dtype),
+    return ErrorAt(offset, "`", name.text, "` is ", Name(dtype),
                    ", but the value is ", Name(value.dtype()), "; write ",
                    Name(dtype), "(value)");
   }
 
-  absl::StatusOr<BufferId> FindBuffer(absl::string_view name, size_t offset) {
-    auto found = buffers_.find(name);
+  absl::StatusOr<BufferId> FindBuffer(const Token& name) {
+    auto found = buffers_.find(name.text);
     if (found != buffers_.end()) return found->second;
     std::vector<std::string> all;
     for (const Buffer& buffer : program_.buffers) all.push_back(buffer.name);
-    return ErrorAt(offset, "no buffer `", name, "`", NearNamesHint(name, all),
-                   "; declare it before the first statement: in ", name,
+    return ErrorAt(name, "no buffer `", name.text, "`",
+                   NearNamesHint(name.text, all),
+                   "; declare it before the first statement: in ", name.text,
                    " : f32[...];");
   }
 
-  // The cell `name`[indices] as an Access or, if one index is a cell, a Lookup.
-  absl::StatusOr<LeafValue> Cell(absl::string_view name, size_t offset) {
+  // `name`[indices], of which one index may be a cell; axis -1 if none is.
+  absl::StatusOr<Lookup> Cell(const Token& name, bool is_index = false) {
     Lookup lookup{.cell = {}, .axis = -1, .index = {}};
-    OCANNL_ASSIGN_OR_RETURN(lookup.cell, TakeAccess(name, offset, &lookup));
-    if (lookup.axis < 0) return LeafValue(std::move(lookup.cell));
-    return LeafValue(std::move(lookup));
-  }
-
-  // The cell `name`[indices]; of `lookup`, if any, one index may be a cell.
-  absl::StatusOr<Access> TakeAccess(absl::string_view name, size_t offset,
-                                    Lookup* lookup) {
-    Access access;
-    OCANNL_ASSIGN_OR_RETURN(access.buffer, FindBuffer(name, offset));
+    OCANNL_ASSIGN_OR_RETURN(lookup.cell.buffer, FindBuffer(name));
+    Indices& indices = lookup.cell.indices;
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("["));
     while (!lexer_.Accept("]")) {
-      if (!access.indices.empty()) OCANNL_RETURN_IF_ERROR(lexer_.Expect(","));
+      if (!indices.empty()) OCANNL_RETURN_IF_ERROR(lexer_.Expect(","));
       Affine index;
       if (!IsCell()) {
         OCANNL_ASSIGN_OR_RETURN(index, Index());
-      } else if (lookup == nullptr || lookup->axis >= 0) {
+      } else if (is_index || lookup.axis >= 0) {
         return lexer_.Error(
             "no index from a buffer may stand here: a cell has one such index "
             "at most, which has none; use iterators");
       } else {
-        const Token cell = lexer_.Next();
-        lookup->axis = static_cast<int32_t>(access.indices.size());
-        OCANNL_ASSIGN_OR_RETURN(lookup->index,
-                                TakeAccess(cell.text, cell.offset, nullptr));
+        lookup.axis = static_cast<int32_t>(indices.size());
+        OCANNL_ASSIGN_OR_RETURN(Lookup cell,
+                                Cell(lexer_.Next(), /*is_index=*/true));
+        lookup.index = std::move(cell.cell);
       }
-      access.indices.push_back(std::move(index));
+      indices.push_back(std::move(index));
     }
-    size_t rank = program_.buffers[access.buffer].dims.size();
-    if (rank == access.indices.size()) return access;
+    const size_t rank = program_.buffers[lookup.cell.buffer].dims.size();
+    if (rank == indices.size()) return lookup;
     std::vector<std::string> all;
     for (size_t k = 0; k < rank; ++k) all.push_back(absl::StrCat("i", k));
-    return ErrorAt(offset, "`", name, "` has ", rank, " axes, not ",
-                   access.indices.size(), "; write ", name, "[",
+    return ErrorAt(name, "`", name.text, "` has ", rank, " axes, not ",
+                   indices.size(), "; write ", name.text, "[",
                    absl::StrJoin(all, ", "), "]");
   }
 
@@ -258,18 +237,15 @@ class Parser : private ValueParser {
   }
 
   absl::StatusOr<Affine> Index() {
-    return lexer_.TakeIndex([&] { return TakeSymbol(); });
-  }
-
-  absl::StatusOr<Symbol> TakeSymbol() {
-    size_t offset = lexer_.peek().offset;
-    OCANNL_ASSIGN_OR_RETURN(std::string name, lexer_.TakeName("an index"));
-    auto found = symbols_.find(name);
-    if (found != symbols_.end()) return found->second;
-    return ErrorAt(offset, "`", name,
-                   "` is neither an iterator nor a static index; write a loop "
-                   "around it, or ",
-                   program_.name, " (", name, " : [0..n])");
+    return lexer_.TakeIndex([&]() -> absl::StatusOr<Symbol> {
+      OCANNL_ASSIGN_OR_RETURN(const Token name, lexer_.TakeName("an index"));
+      auto found = symbols_.find(name.text);
+      if (found != symbols_.end()) return found->second;
+      return ErrorAt(name, "`", name.text,
+                     "` is neither an iterator nor a static index; write a "
+                     "loop around it, or ",
+                     program_.name, " (", name.text, " : [0..n])");
+    });
   }
 
   absl::StatusOr<Expr> TakeLeaf(const Token& first) override {
@@ -279,12 +255,13 @@ class Parser : private ValueParser {
       return program_.Read(std::move(index));
     }
     if (lexer_.peek().text == "[") {
-      OCANNL_ASSIGN_OR_RETURN(LeafValue cell, Cell(first.text, first.offset));
-      return program_.Read(std::move(cell));
+      OCANNL_ASSIGN_OR_RETURN(Lookup lookup, Cell(first));
+      if (lookup.axis < 0) return program_.Read(std::move(lookup.cell));
+      return program_.Read(std::move(lookup));
     }
     auto local = locals_.find(first.text);
     if (local != locals_.end()) return program_.Read(GetLocal{local->second});
-    return ErrorAt(first.offset, "no local `", first.text,
+    return ErrorAt(first, "no local `", first.text,
                    "`; a buffer's cell is written name[indices], an index [",
                    first.text, "]");
   }

@@ -125,7 +125,7 @@ absl::StatusOr<Expr> ValueParser::Call(const Token& name, int depth) {
   }
   std::vector<std::string> all;
   for (Op op : AllOps()) all.emplace_back(Info(op).text);
-  return ErrorAt(name.offset, "no operation `", name.text, "`",
+  return ErrorAt(name, "no operation `", name.text, "`",
                  NearNamesHint(name.text, all),
                  "; see ocannl/core/ops/README.md");
 }

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/loop/loop_lexer.h"
 #include "ocannl/core/ops/expr.h"
@@ -36,9 +35,9 @@ class ValueParser {
   // stored, where `value` is the cell as it is computed with.
   virtual std::optional<Expr> AsStored(Expr, DType) { return std::nullopt; }
 
-  template <class... Parts>
-  absl::Status ErrorAt(size_t offset, const Parts&... parts) const {
-    return lexer_.ErrorAt(offset, absl::StrCat(parts...));
+  template <class Place, class... Parts>
+  absl::Status ErrorAt(const Place& place, const Parts&... parts) const {
+    return lexer_.ErrorAt(place, parts...);
   }
 
   LoopLexer lexer_;

@@ -98,10 +98,9 @@ class ArrayParser {
     }
     if (axes_[level].size == 0) axes_[level].size = size;
     if (axes_[level].size != size) {
-      return lexer_.ErrorAt(
-          open.offset, absl::StrCat("this row has ", size,
-                                    " elements, but the one before it has ",
-                                    axes_[level].size, "; make them equal"));
+      return lexer_.ErrorAt(open.offset, "this row has ", size,
+                            " elements, but the one before it has ",
+                            axes_[level].size, "; make them equal");
     }
     --level_;
     return absl::OkStatus();
@@ -110,7 +109,7 @@ class ArrayParser {
   // The first brackets of a level make its axis; the others must agree.
   absl::Status Open(const Token& open, RowKind kind, size_t level) {
     if (level > 0 && kind < axes_[level - 1].kind) {
-      return lexer_.ErrorAt(open.offset,
+      return lexer_.ErrorAt(open,
                             "brackets nest as [|batch|] around [output] around "
                             "(input); change their order");
     }
@@ -120,31 +119,29 @@ class ArrayParser {
     if (level < axes_.size() && axes_[level].kind == kind) {
       return absl::OkStatus();
     }
-    return lexer_.ErrorAt(
-        open.offset, absl::StrCat("`", open.text,
-                                  "` opens another kind of element than the "
-                                  "one before it; make them alike"));
+    return lexer_.ErrorAt(open.offset, "`", open.text,
+                          "` opens another kind of element than the "
+                          "one before it; make them alike");
   }
 
   absl::Status Number() {
     const size_t offset = lexer_.peek().offset;
     const char* sign = lexer_.Accept("-") ? "-" : "";
-    if (lexer_.peek().kind != Token::kNumber) {
-      return lexer_.ExpectedError(
-          "a number or a bracket, as an array holds numbers only");
-    }
-    std::string text = absl::StrCat(sign, lexer_.Next().text);
+    OCANNL_ASSIGN_OR_RETURN(
+        const Token number,
+        lexer_.Take(Token::kNumber,
+                    "a number or a bracket, as an array holds numbers only"));
+    const std::string text = absl::StrCat(sign, number.text);
     const std::optional<Constant> digits = ParseConstant(text, DType::kF64);
     if (!digits) {
-      return lexer_.ErrorAt(offset,
-                            absl::StrCat("`", text,
-                                         "` is not a number that f64 can "
-                                         "hold; write another number"));
+      return lexer_.ErrorAt(offset, "`", text,
+                            "` is not a number that f64 can "
+                            "hold; write another number");
     }
     if (level_ < axes_.size()) {
-      return lexer_.ErrorAt(offset, absl::StrCat("`", text,
-                                                 "` stands beside brackets; "
-                                                 "make the elements alike"));
+      return lexer_.ErrorAt(offset, "`", text,
+                            "` stands beside brackets; "
+                            "make the elements alike");
     }
     // What f32 cannot hold is an error only where it becomes one.
     const auto value = ParseConstant(text, DType::kF32).value_or(*digits);
@@ -175,15 +172,20 @@ bool AtArray(const Lexer& lexer) {
   return IsSeparator(ahead.peek());
 }
 
-void SkipElement(Lexer& lexer) {
+void SkipUntil(Lexer& lexer,
+               absl::FunctionRef<bool(const Lexer& at, int depth)> ends) {
   int depth = 0;
-  while (lexer.peek().kind != Token::kEnd) {
-    bool closes = IsClose(lexer.peek());
-    if (depth == 0 && (closes || IsSeparator(lexer.peek()))) return;
-    if (closes) --depth;
+  while (lexer.peek().kind != Token::kEnd && !ends(lexer, depth)) {
+    if (IsClose(lexer.peek()) && depth-- == 0) return;
     if (FindOpen(lexer.peek()) != nullptr) ++depth;
     lexer.Next();
   }
+}
+
+void SkipElement(Lexer& lexer) {
+  SkipUntil(lexer, [](const Lexer& at, int depth) {
+    return depth == 0 && IsSeparator(at.peek());
+  });
 }
 
 }  // namespace ocannl

@@ -12,6 +12,7 @@
 
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/tensor/shape.h"
@@ -32,8 +33,12 @@ absl::StatusOr<ArrayText> ParseArray(Lexer& lexer);
 // separator in it.
 bool AtArray(const Lexer& lexer);
 
-// Skips what stands before the next separator, closing bracket or end of the
-// text that is not inside brackets itself.
+// Skips what stands before the end of the text, a bracket that it does not open
+// or a token that `ends` it, `depth` brackets deep.
+void SkipUntil(Lexer& lexer,
+               absl::FunctionRef<bool(const Lexer& at, int depth)> ends);
+
+// The same up to a separator outside of brackets.
 void SkipElement(Lexer& lexer);
 
 }  // namespace ocannl

@@ -43,9 +43,8 @@ absl::Status ParseRow(Lexer& lexer, const Names& names, ShapeSpec& spec) {
   }
   if (!kind) return lexer.ExpectedError("a row, i=[...] or o=[...]");
   if (spec[*kind]) {
-    return lexer.ErrorAt(letter.offset,
-                         absl::StrCat("the row `", letter.text,
-                                      "` is given twice; write it once"));
+    return lexer.ErrorAt(letter, "the row `", letter.text,
+                         "` is given twice; write it once");
   }
   OCANNL_RETURN_IF_ERROR(lexer.Expect("="));
   OCANNL_RETURN_IF_ERROR(lexer.Expect("["));
@@ -79,10 +78,9 @@ absl::Status CheckAgrees(const Lexer& lexer, const TensorNode& parameter,
   }
   if (error.empty()) return absl::OkStatus();
   absl::string_view name = again.name.text;
-  return lexer.ErrorAt(
-      again.name.offset,
-      absl::StrCat("parameter `", name, "` is declared again, with ", error,
-                   "; say it the first time and write {", name, "} here"));
+  return lexer.ErrorAt(again.name.offset, "parameter `", name,
+                       "` is declared again, with ", error,
+                       "; say it the first time and write {", name, "} here");
 }
 
 }  // namespace
@@ -124,10 +122,9 @@ absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names) {
   OCANNL_ASSIGN_OR_RETURN(Token name, TakeName(lexer, "a parameter's name"));
   Declaration declaration = {.name = name, .dtype = {}, .init = {}, .spec = {}};
   if (FindFunction(name.text) != nullptr) {
-    return lexer.ErrorAt(name.offset,
-                         absl::StrCat("`", name.text,
-                                      "` is a function; give the parameter "
-                                      "another name"));
+    return lexer.ErrorAt(name, "`", name.text,
+                         "` is a function; give the parameter "
+                         "another name");
   }
   bool of_blocks = false;
   if (lexer.Accept(":") && !(of_blocks = lexer.Accept("uint4x32"))) {
@@ -167,10 +164,9 @@ absl::StatusOr<Tensor> ParameterTable::Declare(
     return *known;
   }
   if (scope.names().tensors.contains(name)) {
-    return lexer.ErrorAt(
-        offset,
-        absl::StrCat("the names have a tensor `", name, "` already; write ",
-                     name, " for it, or give the parameter another name"));
+    return lexer.ErrorAt(offset, "the names have a tensor `", name,
+                         "` already; write ", name,
+                         " for it, or give the parameter another name");
   }
   absl::Status error;
   Initializer init = DefaultInit;

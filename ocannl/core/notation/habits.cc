@@ -167,11 +167,10 @@ absl::Status SignOfPower(const Lexer& lexer, size_t sign,
     *part = absl::StripAsciiWhitespace(*part);
     if (part->size() > kMaxQuoted) *part = "...";
   }
-  return lexer.ErrorAt(
-      sign, absl::StrCat("a sign in front of `", symbol,
-                         "` can be read in two ways; write (-", base, ") ",
-                         symbol, " ", exponent, " or -(", base, " ", symbol,
-                         " ", exponent, ")"));
+  return lexer.ErrorAt(sign, "a sign in front of `", symbol,
+                       "` can be read in two ways; write (-", base, ") ",
+                       symbol, " ", exponent, " or -(", base, " ", symbol, " ",
+                       exponent, ")");
 }
 
 absl::Status Unexpected(const Lexer& lexer, absl::string_view what) {
@@ -184,16 +183,15 @@ absl::Status Unexpected(const Lexer& lexer, absl::string_view what) {
   if (ends || !absl::StartsWith(rest, ";")) {
     hint = HintBetween(lexer.text().substr(0, at), rest);
   }
-  return lexer.Error(
-      absl::StrCat("expected ", what, ", found ", lexer.Found(), hint));
+  return lexer.Error("expected ", what, ", found ", lexer.Found(), hint);
 }
 
 absl::Status NoSpec(const Lexer& lexer, absl::string_view symbol,
                     absl::string_view example) {
-  return lexer.Error(
-      absl::StrCat("expected the spec of `", symbol, "` in quotes, such as \"",
-                   example, "\", found ", lexer.Found(),
-                   QuotesHint(lexer.text().substr(lexer.peek().offset))));
+  return lexer.Error("expected the spec of `", symbol,
+                     "` in quotes, such as \"", example, "\", found ",
+                     lexer.Found(),
+                     QuotesHint(lexer.text().substr(lexer.peek().offset)));
 }
 
 }  // namespace ocannl

@@ -28,9 +28,8 @@ absl::StatusOr<LetHead> TakeLet(Lexer& lexer) {
   while (lexer.peek().kind == Token::kName) {
     const Token argument = lexer.Next();
     if (absl::c_linear_search(head.arguments, argument.text)) {
-      return lexer.ErrorAt(argument.offset,
-                           absl::StrCat("two arguments are `", argument.text,
-                                        "`; give one another name"));
+      return lexer.ErrorAt(argument, "two arguments are `", argument.text,
+                           "`; give one another name");
     }
     head.arguments.emplace_back(argument.text);
   }

@@ -32,9 +32,9 @@ absl::StatusOr<Tensor> TakeNumber(Lexer& lexer, absl::string_view sign,
     }
     std::string other = absl::StrCat(text, ":", Name(wider), ", or ");
     if (held == DType::kF64) other.clear();
-    return lexer.ErrorAt(
-        offset, absl::StrCat("`", text, "` is not a number that ", Name(held),
-                             " can hold; write ", other, "another number"));
+    return lexer.ErrorAt(offset, "`", text, "` is not a number that ",
+                         Name(held), " can hold; write ", other,
+                         "another number");
   }
   TensorId id = graph.Add({.source = NumberSource{ToDouble(*constant)},
                            .name = "",

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/habits.h"
 #include "ocannl/core/notation/number.h"
 
@@ -51,6 +52,19 @@ constexpr Infix kInfixes[] = {
 
 }  // namespace
 
+const AssignOperator* AcceptAssign(Lexer& lexer) {
+  for (const AssignOperator& each : kAssignOperators) {
+    if (lexer.Accept(each.symbol)) return &each;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<Token> TakeLogic(Lexer& lexer, absl::string_view what) {
+  OCANNL_RETURN_IF_ERROR(lexer.Expect("logic"));
+  OCANNL_RETURN_IF_ERROR(lexer.Expect(":"));
+  return lexer.Take(Token::kString, what);
+}
+
 const InfixOperator* FindInfix(absl::string_view symbol) {
   for (const Infix& infix : kInfixes) {
     if (infix.symbol == symbol) return &infix;
@@ -76,7 +90,7 @@ absl::StatusOr<absl::string_view> TakeSpec(Lexer& lexer,
   }
   absl::Status status =
       ParseEinsum(token.text, static_cast<int>(operands), numbers).status();
-  if (!status.ok()) return lexer.ErrorAt(token.offset, status.message());
+  if (!status.ok()) return lexer.ErrorAt(token, status.message());
   return token.text;
 }
 

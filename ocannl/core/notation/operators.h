@@ -45,13 +45,20 @@ struct AssignOperator {
   bool reset;  // to the neutral element of `accum` first
 };
 
-// Those of assignments, longest first where one begins another.
+// All of them, longest first where one begins another.
 inline constexpr AssignOperator kAssignOperators[] = {
     {"=:@^", Op::kMax, true}, {"=:@-", Op::kMin, true}, {"=:+", Op::kAdd, true},
     {"=:-", Op::kSub, true},  {"=:*", Op::kMul, true},  {"=:", {}, false},
     {"=@^", Op::kMax, false}, {"=@-", Op::kMin, false}, {"=+", Op::kAdd, false},
     {"=-", Op::kSub, false},  {"=*", Op::kMul, false},  {"=/", Op::kDiv, false},
 };
+
+// Takes the operator that is next; null if none is.
+const AssignOperator* AcceptAssign(Lexer& lexer);
+
+// Takes logic:"..." behind its ~, and gives the text in quotes, which is `what`
+// for the error.
+absl::StatusOr<Token> TakeLogic(Lexer& lexer, absl::string_view what);
 
 // The operator that is written `symbol`, or null.
 const InfixOperator* FindInfix(absl::string_view symbol);

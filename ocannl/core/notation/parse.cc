@@ -65,9 +65,8 @@ class Parser {
     const std::string name(head.name.text);
     if (scope_.FindGiven(name) || FindFunction(name) != nullptr ||
         functions_.Find(name)) {
-      return lexer_.ErrorAt(
-          head.name.offset,
-          absl::StrCat("there is a `", name, "` already; take another name"));
+      return lexer_.ErrorAt(head.name.offset, "there is a `", name,
+                            "` already; take another name");
     }
     if (head.arguments.empty()) {
       const int32_t first = graph_.size();
@@ -127,7 +126,7 @@ class Parser {
       do {
         OCANNL_ASSIGN_OR_RETURN(Tensor arg, Expression(1, depth + 1));
         if (args.size() == count) {
-          return lexer_.ErrorAt(name.offset, called.Usage());
+          return lexer_.ErrorAt(name, called.Usage());
         }
         args.emplace_back(called.arguments[args.size()], arg);
       } while (lexer_.Accept(","));
@@ -137,7 +136,7 @@ class Parser {
     }
     while (args.size() < count) {
       if (!AtOperand(lexer_, scope_)) {
-        return lexer_.ErrorAt(name.offset, called.Usage());
+        return lexer_.ErrorAt(name, called.Usage());
       }
       OCANNL_ASSIGN_OR_RETURN(Tensor arg, Operand(depth + 1));
       args.emplace_back(called.arguments[args.size()], arg);
@@ -147,10 +146,10 @@ class Parser {
 
   absl::Status CountOperation(size_t offset) {
     if (++operations_ <= kMaxOperations) return absl::OkStatus();
-    return lexer_.ErrorAt(
-        offset, absl::StrCat("the expression has more than ", kMaxOperations,
-                             " operations; make a part of it a tensor of its "
-                             "own"));
+    return lexer_.ErrorAt(offset, "the expression has more than ",
+                          kMaxOperations,
+                          " operations; make a part of it a tensor of its "
+                          "own");
   }
 
   // Precedence climbing: operators of at least `precedence` and their operands.

@@ -73,17 +73,15 @@ absl::Status TakeClosing(Lexer& lexer, absl::string_view before,
 }
 
 absl::StatusOr<Token> TakeName(Lexer& lexer, absl::string_view what) {
-  if (lexer.peek().kind != Token::kName) return lexer.ExpectedError(what);
-  return lexer.Next();
+  return lexer.Take(Token::kName, what);
 }
 
 absl::StatusOr<DType> TakeDType(Lexer& lexer) {
   std::optional<DType> dtype;
   if (lexer.peek().kind == Token::kName) dtype = FindDType(lexer.peek().text);
   if (!dtype) {
-    return lexer.Error(absl::StrCat("expected a dtype, which is ", DTypeNames(),
-                                    ", found ", lexer.Found(),
-                                    NameHabitHint(lexer.peek().text, true)));
+    return lexer.Error("expected a dtype, which is ", DTypeNames(), ", found ",
+                       lexer.Found(), NameHabitHint(lexer.peek().text, true));
   }
   lexer.Next();
   return *dtype;
@@ -96,25 +94,21 @@ absl::StatusOr<double> TakeNamedNumber(Lexer& lexer, const Names& names,
   if (found == names.numbers.end()) {
     std::vector<std::string> all;
     AppendKeys(names.numbers, all);
-    return lexer.ErrorAt(
-        name.offset,
-        absl::StrCat("no number `", name.text, "`",
-                     NearNamesHint(name.text, all), "; ",
-                     absl::Substitute(names.fixes.number, name.text)));
+    return lexer.ErrorAt(name.offset, "no number `", name.text, "`",
+                         NearNamesHint(name.text, all), "; ",
+                         absl::Substitute(names.fixes.number, name.text));
   }
   if (!whole || IsWholeNumber(found->second)) return found->second;
-  return lexer.ErrorAt(
-      name.offset,
-      absl::StrCat("`", name.text, "` is ", NumberText(found->second),
-                   ", where a whole number must stand; give it one"));
+  return lexer.ErrorAt(name.offset, "`", name.text, "` is ",
+                       NumberText(found->second),
+                       ", where a whole number must stand; give it one");
 }
 
 absl::Status CheckNoError(const Lexer& lexer, size_t offset, Tensor tensor,
                           absl::string_view symbol) {
   const auto* error = std::get_if<ErrorSource>(&tensor.node().source);
   if (error == nullptr) return absl::OkStatus();
-  return lexer.ErrorAt(
-      offset, absl::StrCat(error->status.message(), HabitHint(symbol)));
+  return lexer.ErrorAt(offset, error->status.message(), HabitHint(symbol));
 }
 
 void Scope::Declare(std::string name, Tensor tensor) {
@@ -160,17 +154,15 @@ absl::StatusOr<int32_t> Scope::TakeStatic(Lexer& lexer) const {
   for (const StaticSymbol& symbol : graph_.statics()) {
     all.push_back(symbol.name);
   }
-  return lexer.ErrorAt(
-      name.offset,
-      absl::StrCat("no static index `", name.text, "`",
-                   NearNamesHint(name.text, all), "; ",
-                   absl::Substitute(names_.fixes.static_index, name.text)));
+  return lexer.ErrorAt(name.offset, "no static index `", name.text, "`",
+                       NearNamesHint(name.text, all), "; ",
+                       absl::Substitute(names_.fixes.static_index, name.text));
 }
 
 absl::Status Scope::Unknown(const Lexer& lexer, const Token& name,
                             bool is_call) const {
   auto error = [&](absl::string_view message) {
-    return lexer.ErrorAt(name.offset, message);
+    return lexer.ErrorAt(name, message);
   };
   if (FindStatic(name.text)) {
     return error(absl::StrCat("`", name.text, "` is a static index; write !@",

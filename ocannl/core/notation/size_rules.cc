@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/declaration.h"
@@ -25,8 +24,8 @@ class RuleParser {
   // One of them: "i" = 3, "i" = "j", "i" = 2 * "j", "..v.." = [2, 3],
   // "i" >= 3, "i" : n.
   absl::Status NameRule(std::optional<Tensor> of) {
-    const Token token = lexer_.peek();
-    OCANNL_ASSIGN_OR_RETURN(absl::string_view name, TakeString());
+    OCANNL_ASSIGN_OR_RETURN(const Token token, TakeString());
+    const absl::string_view name = token.text;
     absl::Status status;
     if (lexer_.Accept(":")) {
       OCANNL_ASSIGN_OR_RETURN(Token as, TakeName(lexer_, "a name for a size"));
@@ -40,22 +39,22 @@ class RuleParser {
     } else {
       OCANNL_RETURN_IF_ERROR(lexer_.Expect("="));
       if (lexer_.peek().kind == Token::kString) {
-        OCANNL_ASSIGN_OR_RETURN(absl::string_view other, TakeString());
-        if (of) status = SetEqual(*of, name, *of, other);
+        OCANNL_ASSIGN_OR_RETURN(Token other, TakeString());
+        if (of) status = SetEqual(*of, name, *of, other.text);
       } else if (lexer_.Accept("[")) {
         OCANNL_ASSIGN_OR_RETURN(Dims sizes, TakeSizes(lexer_, names));
         if (of) status = SetDims(*of, name, std::move(sizes));
       } else {
         OCANNL_ASSIGN_OR_RETURN(int64_t size, TakeSize(lexer_, names));
         if (lexer_.Accept("*")) {
-          OCANNL_ASSIGN_OR_RETURN(absl::string_view other, TakeString());
-          if (of) status = SetScale(*of, name, size, *of, other);
+          OCANNL_ASSIGN_OR_RETURN(Token other, TakeString());
+          if (of) status = SetScale(*of, name, size, *of, other.text);
         } else if (of) {
           status = SetDim(*of, name, size);
         }
       }
     }
-    if (!status.ok()) return lexer_.ErrorAt(token.offset, status.message());
+    if (!status.ok()) return lexer_.ErrorAt(token, status.message());
     return absl::OkStatus();
   }
 
@@ -63,9 +62,8 @@ class RuleParser {
   // From here on `as` is the size of what `name` stands for.
   absl::Status Capture(Tensor of, const Token& name, const Token& as) {
     if (scope_.FindGiven(as.text)) {
-      return lexer_.ErrorAt(
-          as.offset, absl::StrCat("there is a tensor `", as.text,
-                                  "` already; give the size another name"));
+      return lexer_.ErrorAt(as.offset, "there is a tensor `", as.text,
+                            "` already; give the size another name");
     }
     const Tensor size = EmbedDim(of, name.text, where_);
     OCANNL_RETURN_IF_ERROR(CheckNoError(lexer_, name.offset, size));
@@ -73,9 +71,9 @@ class RuleParser {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<absl::string_view> TakeString() {
-    if (lexer_.peek().kind == Token::kString) return lexer_.Next().text;
-    return lexer_.ExpectedError("a name of the spec in quotes, such as \"i\"");
+  absl::StatusOr<Token> TakeString() {
+    return lexer_.Take(Token::kString,
+                       "a name of the spec in quotes, such as \"i\"");
   }
 
   Lexer& lexer_;

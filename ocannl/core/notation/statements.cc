@@ -6,9 +6,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/array.h"
 #include "ocannl/core/notation/habits.h"
 #include "ocannl/core/notation/operators.h"
 
@@ -110,10 +110,9 @@ class StatementParser {
     if (lexer_.peek().kind == Token::kString) {
       const Token target = lexer_.Next();
       if (!IsQuotedName(target)) {
-        return lexer_.ErrorAt(
-            target.offset,
-            absl::StrCat("`", target.text, "` is no name; write letters, ",
-                         "digits and `_`"));
+        return lexer_.ErrorAt(target.offset, "`", target.text,
+                              "` is no name; write letters, ",
+                              "digits and `_`");
       }
       return Assignment(target, /*declares=*/true, statements);
     }
@@ -195,9 +194,8 @@ class StatementParser {
     OCANNL_ASSIGN_OR_RETURN(Token list,
                             TakeName(lexer_, "the name of a list of tensors"));
     if (!names_.lists.contains(list.text)) {
-      return lexer_.ErrorAt(
-          list.offset,
-          absl::StrCat("no list `", list.text, "`; put it into the names"));
+      return lexer_.ErrorAt(list.offset, "no list `", list.text,
+                            "`; put it into the names");
     }
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("do"));
     loop->name = std::string(name.text);
@@ -258,10 +256,7 @@ class StatementParser {
 
   absl::Status Assignment(const Token& target, bool declares,
                           std::vector<Statement>& statements) {
-    const AssignOperator* assign = nullptr;
-    for (const AssignOperator& each : kAssignOperators) {
-      if (assign == nullptr && lexer_.Accept(each.symbol)) assign = &each;
-    }
+    const AssignOperator* assign = AcceptAssign(lexer_);
     if (assign == nullptr) {
       return lexer_.ExpectedError("an assignment, such as `=:` or `=+`");
     }
@@ -272,13 +267,12 @@ class StatementParser {
     std::optional<std::string> logic;
     bool of_operation = false;
     if (lexer_.Accept("~") && !(of_operation = lexer_.Accept("projections"))) {
-      OCANNL_RETURN_IF_ERROR(lexer_.Expect("logic"));
-      OCANNL_RETURN_IF_ERROR(lexer_.Expect(":"));
-      if (lexer_.peek().kind != Token::kString) {
-        return lexer_.ExpectedError(
-            "\".\", \"@\", \"T\" or a spec in quotes, such as \"i => 0\"");
-      }
-      logic = std::string(lexer_.Next().text);
+      OCANNL_ASSIGN_OR_RETURN(
+          const Token quoted,
+          TakeLogic(lexer_,
+                    "\".\", \"@\", \"T\" or a spec in quotes, such as "
+                    "\"i => 0\""));
+      logic = std::string(quoted.text);
     }
     statements.push_back(
         AssignStatement{.target = std::string(target.text),
@@ -296,25 +290,14 @@ class StatementParser {
   // Takes what comes before `;`, `else`, `~` or a bracket that it does not
   // open.
   absl::Status SkipValue() {
-    int open = 0;
-    while (lexer_.peek().kind != Token::kEnd) {
-      for (absl::string_view symbol : {"(", "[", "[|", "{"}) {
-        open += IsNext(lexer_, symbol) ? 1 : 0;
-      }
-      for (absl::string_view symbol : {")", "]", "|]", "}"}) {
-        open -= IsNext(lexer_, symbol) ? 1 : 0;
-      }
-      if (open < 0) break;
-      const bool ends =
-          IsNext(lexer_, ";") || IsNext(lexer_, "~") ||
-          (lexer_.peek().kind == Token::kName && lexer_.peek().text == "else");
-      if (open == 0 && ends) break;
-      if (lexer_.peek().kind == Token::kBad) {
-        return Unexpected(lexer_, "an expression");
-      }
-      lexer_.Next();
-    }
-    return absl::OkStatus();
+    SkipUntil(lexer_, [](const Lexer& at, int depth) {
+      const Token& next = at.peek();
+      const bool ends = IsNext(at, ";") || IsNext(at, "~") ||
+                        (next.kind == Token::kName && next.text == "else");
+      return next.kind == Token::kBad || (depth == 0 && ends);
+    });
+    if (lexer_.peek().kind != Token::kBad) return absl::OkStatus();
+    return Unexpected(lexer_, "an expression");
   }
 
   absl::string_view text_;

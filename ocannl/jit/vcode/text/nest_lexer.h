@@ -80,7 +80,7 @@ class NestLexer : public LoopLexer {
       constant = ParseConstant(number, dtype);
     }
     if (constant) return *constant;
-    return Error(absl::StrCat("`", number, "` is no operand"));
+    return Error("`", number, "` is no operand");
   }
 };
 

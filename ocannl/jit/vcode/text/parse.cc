@@ -41,6 +41,37 @@ T& EntryAt(int32_t number, std::vector<T>& all) {
   return all[number];
 }
 
+absl::StatusOr<Symbol> TakeSymbol(NestLexer& in, const LoopProgram& program) {
+  for (size_t k = 0; k < program.statics.size(); ++k) {
+    if (in.Accept(program.statics[k].name)) return Static(k);
+  }
+  OCANNL_ASSIGN_OR_RETURN(int32_t number, in.TakeNumbered("i"));
+  return Iterator(IteratorId{number});
+}
+
+absl::StatusOr<BufferId> TakeBuffer(NestLexer& in, const LoopProgram& program) {
+  for (BufferId id : program.buffers.ids()) {
+    if (in.Accept(program.buffers[id].name)) return id;
+  }
+  return in.ExpectedError("a buffer of the program");
+}
+
+// "[p1 + 64, stride 8]"
+absl::Status TakeMemory(NestLexer& in, Inst& inst) {
+  Memory& memory = inst.memory;
+  OCANNL_RETURN_IF_ERROR(in.Expect("["));
+  OCANNL_ASSIGN_OR_RETURN(memory.pointer, in.TakeNumbered("p"));
+  if (in.Accept("+")) {
+    OCANNL_ASSIGN_OR_RETURN(memory.disp, in.TakeSigned());
+  }
+  memory.stride = ContiguousStride(inst);
+  if (in.Accept(",")) {
+    OCANNL_RETURN_IF_ERROR(in.Expect("stride"));
+    OCANNL_ASSIGN_OR_RETURN(memory.stride, in.TakeSigned());
+  }
+  return in.Expect("]");
+}
+
 class Parser {
  public:
   explicit Parser(const LoopProgram& program) : program_(program) {}
@@ -62,10 +93,7 @@ class Parser {
  private:
   absl::Status TakeLine(absl::string_view line) {
     if (line.empty()) return absl::OkStatus();
-    if (absl::ConsumePrefix(&line, "; ")) {
-      TakeSourceLine(line);
-      return absl::OkStatus();
-    }
+    if (absl::ConsumePrefix(&line, "; ")) return TakeSourceLine(line);
     lexer_ = NestLexer(line);
     OCANNL_RETURN_IF_ERROR(TakeBehind(lexer_.Next().text));
     return lexer_.peek().kind == Token::kEnd
@@ -76,63 +104,37 @@ class Parser {
   absl::Status TakeBehind(absl::string_view first) {
     if (first == "loop" || first == "par") return TakeLoop(first == "par");
     if (first == "end") return TakeEndLoop();
-    if (first == "if") return TakeAligned();
+    if (first == "if") {  // " &z is aligned"
+      OCANNL_RETURN_IF_ERROR(lexer_.Expect("&"));
+      OCANNL_ASSIGN_OR_RETURN(nest_.aligned, TakeBuffer(lexer_, program_));
+      OCANNL_RETURN_IF_ERROR(lexer_.Expect("is"));
+      return lexer_.Expect("aligned");
+    }
     if (first == "fence") {
       nest_.insts.push_back({.opcode = Opcode::kFence});
       return absl::OkStatus();
     }
-    if (first == "else") return StartOtherwise();
+    if (first == "else") {
+      if (!nest_.aligned.valid()) return lexer_.Error("`else` without `if`");
+      // The other version has the same loops and lookups.
+      nest_.otherwise.swap(nest_.insts);
+      loops_ = lookups_ = 0;
+      return absl::OkStatus();
+    }
     if (NumberOf(first, "p")) return TakePointer();
     return lexer_.Accept(":") ? TakeMutable(first) : TakeInst(first);
   }
 
-  void TakeSourceLine(absl::string_view line) {
+  absl::Status TakeSourceLine(absl::string_view line) {
     std::vector<SourceLine>& lines = nest_.source_lines;
     const auto known = absl::c_find_if(
         lines, [&](const SourceLine& each) { return each.text == line; });
     nest_.insts.push_back(
         {.opcode = Opcode::kSourceLoc,
          .line = static_cast<int32_t>(known - lines.begin())});
-    if (known != lines.end()) return;
-    lines.push_back({.stmt = nullptr, .text = std::string(line)});
-  }
-
-  absl::StatusOr<Symbol> TakeSymbol() {
-    const absl::string_view name = lexer_.peek().text;
-    const auto named =
-        absl::c_find_if(program_.statics,
-                        [&](const auto& index) { return index.name == name; });
-    if (named != program_.statics.end()) {
-      lexer_.Next();
-      return Static(static_cast<int32_t>(named - program_.statics.begin()));
+    if (known == lines.end()) {
+      lines.push_back({.stmt = nullptr, .text = std::string(line)});
     }
-    OCANNL_ASSIGN_OR_RETURN(int32_t number, lexer_.TakeNumbered("i"));
-    return Iterator(IteratorId{number});
-  }
-
-  absl::StatusOr<BufferId> TakeBuffer() {
-    const absl::string_view name = lexer_.peek().text;
-    for (BufferId id : program_.buffers.ids()) {
-      if (program_.buffers[id].name != name) continue;
-      lexer_.Next();
-      return id;
-    }
-    return lexer_.ExpectedError("a buffer of the program");
-  }
-
-  // " &z is aligned"
-  absl::Status TakeAligned() {
-    OCANNL_RETURN_IF_ERROR(lexer_.Expect("&"));
-    OCANNL_ASSIGN_OR_RETURN(nest_.aligned, TakeBuffer());
-    OCANNL_RETURN_IF_ERROR(lexer_.Expect("is"));
-    return lexer_.Expect("aligned");
-  }
-
-  // The other version has the same loops and lookups.
-  absl::Status StartOtherwise() {
-    if (!nest_.aligned.valid()) return lexer_.Error("`else` without `if`");
-    nest_.otherwise.swap(nest_.insts);
-    loops_ = lookups_ = 0;
     return absl::OkStatus();
   }
 
@@ -141,14 +143,15 @@ class Parser {
     Pointer pointer{};
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("="));
     if (lexer_.Accept("&")) {
-      OCANNL_ASSIGN_OR_RETURN(pointer.base, TakeBuffer());
+      OCANNL_ASSIGN_OR_RETURN(pointer.base, TakeBuffer(lexer_, program_));
       const Buffer& buffer = program_.buffers[pointer.base];
       pointer.size =
           NumElements(buffer.dims) * static_cast<int64_t>(SizeOf(buffer.dtype));
     }
     if (pointer.base == Pointer::kNumber || lexer_.Accept("+")) {
-      OCANNL_ASSIGN_OR_RETURN(pointer.value,
-                              lexer_.TakeIndex([&] { return TakeSymbol(); }));
+      OCANNL_ASSIGN_OR_RETURN(pointer.value, lexer_.TakeIndex([&] {
+        return TakeSymbol(lexer_, program_);
+      }));
     }
     OCANNL_RETURN_IF_ERROR(lexer_.Expect(","));
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("uses"));
@@ -176,14 +179,16 @@ class Parser {
     if (first != 0) return lexer_.Error("a loop starts at 0");
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("to"));
     OCANNL_ASSIGN_OR_RETURN(int64_t last, lexer_.TakeSigned());
-    frequency_ *= static_cast<double>(last + 1);
+    const double around =
+        open_.empty() ? 1 : nest_.loops[open_.back()].frequency;
     open_.push_back(loops_);
     nest_.insts.push_back({.opcode = Opcode::kLoop, .loop = loops_});
-    EntryAt(loops_++, nest_.loops) = {.iterator = IteratorId{iterator},
-                                      .extent = last + 1,
-                                      .is_parallel = is_parallel,
-                                      .frequency = frequency_,
-                                      .increments = {}};
+    EntryAt(loops_++, nest_.loops) = {
+        .iterator = IteratorId{iterator},
+        .extent = last + 1,
+        .is_parallel = is_parallel,
+        .frequency = around * static_cast<double>(last + 1),
+        .increments = {}};
     return absl::OkStatus();
   }
 
@@ -197,7 +202,6 @@ class Parser {
     Loop& loop = nest_.loops[open_.back()];
     nest_.insts.push_back({.opcode = Opcode::kEndLoop, .loop = open_.back()});
     open_.pop_back();
-    frequency_ /= static_cast<double>(loop.extent);
     if (!lexer_.Accept(":")) return absl::OkStatus();
     do {
       OCANNL_ASSIGN_OR_RETURN(int32_t pointer, lexer_.TakeNumbered("p"));
@@ -228,7 +232,7 @@ class Parser {
 
   absl::Status TakeOperation(absl::string_view name, Inst& inst) {
     if (!SetOperation(name, inst)) {
-      return lexer_.Error(absl::StrCat("no instruction `", name, "`"));
+      return lexer_.Error("no instruction `", name, "`");
     }
     OCANNL_RETURN_IF_ERROR(lexer_.TakeType(inst.dtype, inst.lanes));
     inst.operand = inst.dtype;
@@ -241,7 +245,7 @@ class Parser {
     }
     bool is_more = NumOperands(inst) != 0;
     if (AccessesMemory(inst.opcode)) {
-      OCANNL_RETURN_IF_ERROR(TakeMemory(inst));
+      OCANNL_RETURN_IF_ERROR(TakeMemory(lexer_, inst));
       is_more = lexer_.Accept(",");
     }
     for (size_t k = 0; is_more && k < inst.args.size(); ++k) {
@@ -254,25 +258,10 @@ class Parser {
     return TakeField(inst);
   }
 
-  absl::Status TakeMemory(Inst& inst) {
-    Memory& memory = inst.memory;
-    OCANNL_RETURN_IF_ERROR(lexer_.Expect("["));
-    OCANNL_ASSIGN_OR_RETURN(memory.pointer, lexer_.TakeNumbered("p"));
-    if (lexer_.Accept("+")) {
-      OCANNL_ASSIGN_OR_RETURN(memory.disp, lexer_.TakeSigned());
-    }
-    memory.stride = ContiguousStride(inst);
-    if (lexer_.Accept(",")) {
-      OCANNL_RETURN_IF_ERROR(lexer_.Expect("stride"));
-      OCANNL_ASSIGN_OR_RETURN(memory.stride, lexer_.TakeSigned());
-    }
-    return lexer_.Expect("]");
-  }
-
   absl::StatusOr<Value> TakeValue(Inst& inst) {
     const absl::string_view text = lexer_.peek().text;
     if (text == "[") {
-      OCANNL_RETURN_IF_ERROR(TakeMemory(inst));
+      OCANNL_RETURN_IF_ERROR(TakeMemory(lexer_, inst));
       return Value{Value::kMemory, -1};
     }
     if (const std::optional<int32_t> number = NumberOf(text, "rv")) {
@@ -304,9 +293,16 @@ class Parser {
       case OpcodeInfo::Field::kBytes:
         OCANNL_RETURN_IF_ERROR(lexer_.Expect("bytes"));
         return TakeNumber(inst.bytes);
-      case OpcodeInfo::Field::kLookup:
+      case OpcodeInfo::Field::kLookup: {  // "rows 10 by 64 uniform"
         inst.lookup = lookups_++;
-        return TakeLookup(EntryAt(inst.lookup, nest_.lookups));
+        RowLookup& rows = EntryAt(inst.lookup, nest_.lookups);
+        OCANNL_RETURN_IF_ERROR(lexer_.Expect("rows"));
+        OCANNL_ASSIGN_OR_RETURN(rows.size, lexer_.TakeSigned());
+        OCANNL_RETURN_IF_ERROR(lexer_.Expect("by"));
+        OCANNL_ASSIGN_OR_RETURN(rows.stride, lexer_.TakeSigned());
+        rows.is_uniform = lexer_.Accept("uniform");
+        return absl::OkStatus();
+      }
       default:
         return absl::OkStatus();
     }
@@ -319,23 +315,12 @@ class Parser {
     return absl::OkStatus();
   }
 
-  // "rows 10 by 64 uniform"
-  absl::Status TakeLookup(RowLookup& rows) {
-    OCANNL_RETURN_IF_ERROR(lexer_.Expect("rows"));
-    OCANNL_ASSIGN_OR_RETURN(rows.size, lexer_.TakeSigned());
-    OCANNL_RETURN_IF_ERROR(lexer_.Expect("by"));
-    OCANNL_ASSIGN_OR_RETURN(rows.stride, lexer_.TakeSigned());
-    rows.is_uniform = lexer_.Accept("uniform");
-    return absl::OkStatus();
-  }
-
   const LoopProgram& program_;
   NestLexer lexer_{""};
   Nest nest_;
   std::vector<int32_t> open_;  // loops, the innermost last
   int32_t loops_ = 0;          // of this version
   int32_t lookups_ = 0;
-  double frequency_ = 1;
 };
 
 }  // namespace
