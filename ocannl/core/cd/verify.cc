@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <string>
 #include <variant>
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/ops/op.h"
 
 namespace ocannl {
@@ -16,11 +14,6 @@ namespace {
 
 // Addresses of cells, in cells, stay far inside of 64 bits.
 constexpr __int128 kMostCells = __int128{1} << 60;
-
-template <class... Parts>
-absl::Status Illegal(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 class Verifier {
  public:
@@ -30,9 +23,9 @@ class Verifier {
   absl::Status Run() const {
     const Array& lhs = code_.arrays[assign_.lhs];
     if (lhs.data != nullptr || lhs.is_merge) {
-      return Illegal("`", lhs.name, "` is ",
-                     lhs.is_merge ? "in the merge buffer" : "a literal",
-                     ", which nothing writes; assign to another array");
+      return UserError("`", lhs.name, "` is ",
+                       lhs.is_merge ? "in the merge buffer" : "a literal",
+                       ", which nothing writes; assign to another array");
     }
     OCANNL_RETURN_IF_ERROR(Types(lhs));
     OCANNL_RETURN_IF_ERROR(Inside(assign_.lhs, assign_.lhs_indices,
@@ -56,7 +49,7 @@ class Verifier {
  private:
   absl::Status TargetLookup() const {
     if (!assign_.accum) {
-      return Illegal("what is stored by index must accumulate: write =+");
+      return UserError("what is stored by index must accumulate: write =+");
     }
     return Integers(std::get<ReadArray>(assign_.sources[assign_.lookup->ids]));
   }
@@ -64,8 +57,8 @@ class Verifier {
   absl::Status Integers(const ReadArray& ids) const {
     const Array& array = code_.arrays[ids.array];
     if (IsInteger(array.dtype)) return absl::OkStatus();
-    return Illegal("`", array.name, "` holds indices, but is ",
-                   Name(array.dtype), "; indices are integers");
+    return UserError("`", array.name, "` holds indices, but is ",
+                     Name(array.dtype), "; indices are integers");
   }
 
   absl::Status Types(const Array& lhs) const {
@@ -78,8 +71,8 @@ class Verifier {
                             ResultType(AccumulationOf(*assign_.accum, dtype),
                                        {dtype, dtype}, dtype));
     if (sum == dtype) return absl::OkStatus();
-    return Illegal("`", lhs.name, "` is ", Name(lhs.dtype),
-                   ", which does not accumulate so");
+    return UserError("`", lhs.name, "` is ", Name(lhs.dtype),
+                     ", which does not accumulate so");
   }
 
   // That the indices are inside of the array, or, where it `may_leave`, not too
@@ -104,9 +97,9 @@ class Verifier {
       const int64_t size = array.dims[axis];
       const bool leaves = least < 0 || greatest >= size;
       if (leaves && (!may_leave || has_static)) {
-        return Illegal("index ", axis, " of `", array.name, "` leaves the ",
-                       "axis, which has size ", size, "; keep it from 0 to ",
-                       size - 1);
+        return UserError("index ", axis, " of `", array.name, "` leaves the ",
+                         "axis, which has size ", size, "; keep it from 0 to ",
+                         size - 1);
       }
       factors +=
           std::max<__int128>(-least, 0) + std::max<__int128>(greatest, size);
@@ -114,8 +107,8 @@ class Verifier {
       cells *= size + std::max<__int128>(-least, 0) +
                std::max<__int128>(greatest - size + 1, 0);
       if (cells > kMostCells || address > kMostCells) {
-        return Illegal("index ", axis, " of `", array.name,
-                       "` leads too far; use smaller numbers");
+        return UserError("index ", axis, " of `", array.name,
+                         "` leads too far; use smaller numbers");
       }
     }
     return absl::OkStatus();
@@ -127,8 +120,8 @@ class Verifier {
     }
     const StaticSymbol& index = code_.statics[symbol.number];
     if (index.range) return *index.range;
-    return Illegal("static index `", index.name, "` has no range, so it may ",
-                   "not index an array; declare its range");
+    return UserError("static index `", index.name, "` has no range, so it may ",
+                     "not index an array; declare its range");
   }
 
   const Assignments& code_;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/must_write.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
@@ -23,27 +24,22 @@ namespace {
 // More bytes than any machine has, few enough that no size overflows.
 constexpr int64_t kMaxBytes = int64_t{1} << 46;
 
-template <class... Parts>
-absl::Status Illegal(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
-
 // Names are well-formed and unique; sizes are at least 1.
 absl::Status CheckDeclarations(const LoopProgram& program) {
   if (!IsName(program.name)) {
-    return Illegal("`", program.name, "` is not a name for a program");
+    return UserError("`", program.name, "` is not a name for a program");
   }
   absl::flat_hash_set<absl::string_view> names;
   auto declare = [&](absl::string_view kind, absl::string_view name) {
-    if (!IsName(name)) return Illegal(kind, " `", name, "` is not a name");
+    if (!IsName(name)) return UserError(kind, " `", name, "` is not a name");
     if (names.insert(name).second) return absl::OkStatus();
-    return Illegal(kind, " `", name, "` has the name of something else; ",
-                   "choose another name");
+    return UserError(kind, " `", name, "` has the name of something else; ",
+                     "choose another name");
   };
   for (const StaticIndex& index : program.statics) {
     OCANNL_RETURN_IF_ERROR(declare("static index", index.name));
     if (index.range < 1 && index.range != kUnranged) {
-      return Illegal("static index `", index.name, "` has no value");
+      return UserError("static index `", index.name, "` has no value");
     }
   }
   for (const Buffer& buffer : program.buffers) {
@@ -51,13 +47,13 @@ absl::Status CheckDeclarations(const LoopProgram& program) {
     __int128 bytes = SizeOf(buffer.dtype);
     for (int64_t dim : buffer.dims) {
       if (dim < 1) {
-        return Illegal("buffer `", buffer.name, "` has an axis of size ", dim,
-                       "; the least size is 1");
+        return UserError("buffer `", buffer.name, "` has an axis of size ", dim,
+                         "; the least size is 1");
       }
       bytes *= dim;
       if (bytes > kMaxBytes) {
-        return Illegal("buffer `", buffer.name, "` has over 2^46 bytes; ",
-                       "use smaller sizes");
+        return UserError("buffer `", buffer.name, "` has over 2^46 bytes; ",
+                         "use smaller sizes");
       }
     }
   }
@@ -79,33 +75,29 @@ bool IsInside(const Loops& loops, LoopKind kind) {
 // around `thread` loops, each kind without anything in between.
 absl::Status CheckKind(const Loops& loops, const For& loop) {
   const For* around = loops.empty() ? nullptr : loops.back();
-  if (loop.kind == LoopKind::kGrid) {
-    if (around == nullptr || around->kind == LoopKind::kGrid) {
-      return absl::OkStatus();
-    }
-    return Illegal("a grid loop is in a ", WordOf(around->kind),
-                   " loop; it stands in the body or in another grid loop");
+  const bool is_in_grid = IsInside(loops, LoopKind::kGrid);
+  const bool is_in_thread = IsInside(loops, LoopKind::kThread);
+  if (loop.kind == LoopKind::kGrid && around != nullptr &&
+      around->kind != LoopKind::kGrid) {
+    return UserError("a grid loop is in a ", WordOf(around->kind),
+                     " loop; it stands in the body or in another grid loop");
   }
-  if (!IsInside(loops, LoopKind::kGrid)) {
-    if (loop.kind != LoopKind::kThread) return absl::OkStatus();
-    return Illegal("a thread loop is in no grid loop; put one around it");
+  if (loop.kind == LoopKind::kThread && !is_in_grid) {
+    return UserError("a thread loop is in no grid loop; put one around it");
   }
-  if (loop.kind == LoopKind::kPar) {
-    return Illegal("a par loop is in a grid loop; make it a thread loop");
+  if (loop.kind == LoopKind::kPar && is_in_grid) {
+    return UserError("a par loop is in a grid loop; make it a thread loop");
   }
-  if (loop.kind != LoopKind::kThread) {
-    if (loop.kind != LoopKind::kVec || IsInside(loops, LoopKind::kThread)) {
-      return absl::OkStatus();
-    }
-    return Illegal("a vec loop of a grid loop is in no thread loop; put it ",
-                   "into one");
+  if (loop.kind == LoopKind::kVec && is_in_grid && !is_in_thread) {
+    return UserError("a vec loop of a grid loop is in no thread loop; put it ",
+                     "into one");
   }
-  if (!IsInside(loops, LoopKind::kThread)) return absl::OkStatus();
-  if (around->kind == LoopKind::kThread && around->body.stmts.size() == 1) {
-    return absl::OkStatus();
+  if (loop.kind == LoopKind::kThread && is_in_thread &&
+      (around->kind != LoopKind::kThread || around->body.stmts.size() != 1)) {
+    return UserError("a thread loop is not all of the thread loop around it; ",
+                     "make them two, one after the other");
   }
-  return Illegal("a thread loop is not all of the thread loop around it; ",
-                 "make them two, one after the other");
+  return absl::OkStatus();
 }
 
 // What a block computes, its threads compute.
@@ -113,8 +105,24 @@ absl::Status CheckInThread(const Loops& loops) {
   if (!IsInside(loops, LoopKind::kGrid) || IsInside(loops, LoopKind::kThread)) {
     return absl::OkStatus();
   }
-  return Illegal("a statement of a grid loop is in no thread loop; put one ",
-                 "around it");
+  return UserError("a statement of a grid loop is in no thread loop; put one ",
+                   "around it");
+}
+
+// Every iterator is that of a loop around the statement.
+absl::Status CheckInScope(const Loops& loops, const Affine& index) {
+  for (const Affine::Term& term : index.terms()) {
+    if (term.symbol.kind == Symbol::kStatic ||
+        absl::c_any_of(loops, [&](const For* loop) {
+          return loop->iterator == term.symbol.iterator();
+        })) {
+      continue;
+    }
+    return UserError("iterator ", Name(term.symbol.iterator()),
+                     " is used outside its loop; use the iterator of a loop "
+                     "around the statement");
+  }
+  return absl::OkStatus();
 }
 
 class Verifier {
@@ -132,9 +140,9 @@ class Verifier {
     for (BufferId k : program_.buffers.ids()) {
       if (roles_[k] != Role::kOut || written_.CoversAll(k)) continue;
       if (place_ != nullptr) place_->buffer = k;
-      return Illegal("out buffer `", program_.buffers[k].name,
-                     "` is not written everywhere; start with zero_out ",
-                     program_.buffers[k].name, ", or declare it inout");
+      return UserError("out buffer `", program_.buffers[k].name,
+                       "` is not written everywhere; start with zero_out ",
+                       program_.buffers[k].name, ", or declare it inout");
     }
     return absl::OkStatus();
   }
@@ -150,7 +158,12 @@ class Verifier {
       absl::Status status = std::visit(
           Overload{
               [&](const For& loop) { return VisitLoop(loop); },
-              [&](const Set& s) { return VisitSet(s); },
+              [&](const Set& s) {
+                OCANNL_RETURN_IF_ERROR(Stores(s.value, s.target.buffer));
+                OCANNL_RETURN_IF_ERROR(InBounds(s.target));
+                written_.Write(s.target);
+                return absl::OkStatus();
+              },
               [&](const Scatter& s) {
                 const Lookup& target = program_.TargetOf(s);
                 OCANNL_RETURN_IF_ERROR(Stores(s.value, target.cell.buffer));
@@ -161,14 +174,14 @@ class Verifier {
                 OCANNL_RETURN_IF_ERROR(
                     Value(let.value, program_.locals[let.local].dtype));
                 if (known_locals_[let.local]) {
-                  return Illegal("the local is declared twice");
+                  return UserError("the local is declared twice");
                 }
                 known_locals_[let.local] = live_locals_[let.local] = true;
                 declared.push_back(let.local);
                 return absl::OkStatus();
               },
               [&](const SetLocal& s) {
-                if (!live_locals_[s.local]) return Undeclared(s.local);
+                OCANNL_RETURN_IF_ERROR(Live(s.local));
                 return Value(s.value, program_.locals[s.local].dtype);
               },
               [&](const ZeroOut& zero) {
@@ -193,21 +206,21 @@ class Verifier {
     if (place_ != nullptr) place_->stmt = number;
     if (place_ != nullptr) return status;
     const std::string text = PrintStmt(program_, stmt, 0);
-    return Illegal(status.message(),
-                   "\n  in: ", text.substr(0, text.find('\n')));
+    return UserError(status.message(),
+                     "\n  in: ", text.substr(0, text.find('\n')));
   }
 
   absl::Status VisitLoop(const For& loop) {
-    if (loop.extent < 1) return Illegal("the loop has no iteration");
+    if (loop.extent < 1) return UserError("the loop has no iteration");
     if (absl::c_any_of(program_.statics, [&](const StaticIndex& index) {
           return IteratorNamed(index.name) == loop.iterator;
         })) {
-      return Illegal("iterator ", Name(loop.iterator),
-                     " has a static index's name");
+      return UserError("iterator ", Name(loop.iterator),
+                       " has a static index's name");
     }
     if (!extents_.emplace(loop.iterator, loop.extent).second) {
-      return Illegal("iterator ", Name(loop.iterator),
-                     " belongs to another loop too");
+      return UserError("iterator ", Name(loop.iterator),
+                       " belongs to another loop too");
     }
     OCANNL_RETURN_IF_ERROR(CheckKind(loops_, loop));
     loops_.push_back(&loop);
@@ -215,13 +228,6 @@ class Verifier {
     OCANNL_RETURN_IF_ERROR(Visit(loop.body));
     written_.Leave();
     loops_.pop_back();
-    return absl::OkStatus();
-  }
-
-  absl::Status VisitSet(const Set& s) {
-    OCANNL_RETURN_IF_ERROR(Stores(s.value, s.target.buffer));
-    OCANNL_RETURN_IF_ERROR(InBounds(s.target));
-    written_.Write(s.target);
     return absl::OkStatus();
   }
 
@@ -234,9 +240,9 @@ class Verifier {
     OCANNL_RETURN_IF_ERROR(OfThisNest(buffer));
     const Role role = roles_[buffer];
     if (!IsReadOnly(role)) return absl::OkStatus();
-    return Illegal("`", program_.buffers[buffer].name, "` is ",
-                   role == Role::kIn ? "an in" : "a merge",
-                   " buffer, which may not be written; declare it inout");
+    return UserError("`", program_.buffers[buffer].name, "` is ",
+                     role == Role::kIn ? "an in" : "a merge",
+                     " buffer, which may not be written; declare it inout");
   }
 
   absl::Status OfThisNest(BufferId buffer) {
@@ -244,13 +250,13 @@ class Verifier {
     const Role role = roles_[buffer];
     if (!IsOfNest(role)) return absl::OkStatus();
     if (role == Role::kShared && !IsInside(loops_, LoopKind::kGrid)) {
-      return Illegal("`", name, "` is shared, but by no threads: the ",
-                     "statement is in no grid loop");
+      return UserError("`", name, "` is shared, but by no threads: the ",
+                       "statement is in no grid loop");
     }
     if (nest_of_[buffer] == nullptr) nest_of_[buffer] = nest_;
     if (nest_of_[buffer] == nest_) return absl::OkStatus();
-    return Illegal("`", name, "` is ", WordOf(role), ", but more than one ",
-                   "statement of the body uses it; declare it temp");
+    return UserError("`", name, "` is ", WordOf(role), ", but more than one ",
+                     "statement of the body uses it; declare it temp");
   }
 
   absl::Status InBounds(const Access& access) {
@@ -258,43 +264,28 @@ class Verifier {
     for (size_t axis = 0; axis < buffer.dims.size(); ++axis) {
       __int128 least = access.indices[axis].offset();
       __int128 greatest = least;
-      OCANNL_RETURN_IF_ERROR(InScope(access.indices[axis]));
+      OCANNL_RETURN_IF_ERROR(CheckInScope(loops_, access.indices[axis]));
       for (const Affine::Term& term : access.indices[axis].terms()) {
         const int64_t range = term.symbol.kind == Symbol::kStatic
                                   ? program_.statics[term.symbol.number].range
                                   : extents_.at(term.symbol.iterator());
         if (range == kUnranged) {
-          return Illegal("static index `",
-                         program_.statics[term.symbol.number].name,
-                         "` has no range, so it may not index `", buffer.name,
-                         "`; declare its range");
+          return UserError("static index `",
+                           program_.statics[term.symbol.number].name,
+                           "` has no range, so it may not index `", buffer.name,
+                           "`; declare its range");
         }
         __int128 span = static_cast<__int128>(term.factor) * (range - 1);
         (span < 0 ? least : greatest) += span;
       }
       if (least >= 0 && greatest < buffer.dims[axis]) continue;
-      return Illegal("index ", axis, " of `", PrintAccess(program_, access),
-                     "` runs from ", static_cast<int64_t>(least), " to ",
-                     static_cast<int64_t>(greatest), ", but the axis has size ",
-                     buffer.dims[axis], "; keep it from 0 to ",
-                     buffer.dims[axis] - 1);
+      return UserError("index ", axis, " of `", PrintAccess(program_, access),
+                       "` runs from ", static_cast<int64_t>(least), " to ",
+                       static_cast<int64_t>(greatest),
+                       ", but the axis has size ", buffer.dims[axis],
+                       "; keep it from 0 to ", buffer.dims[axis] - 1);
     }
     return OfThisNest(access.buffer);
-  }
-
-  absl::Status InScope(const Affine& index) const {
-    for (const Affine::Term& term : index.terms()) {
-      if (term.symbol.kind == Symbol::kStatic ||
-          absl::c_any_of(loops_, [&](const For* loop) {
-            return loop->iterator == term.symbol.iterator();
-          })) {
-        continue;
-      }
-      return Illegal("iterator ", Name(term.symbol.iterator()),
-                     " is used outside its loop; use the iterator of a loop "
-                     "around the statement");
-    }
-    return absl::OkStatus();
   }
 
   absl::Status Value(ExprId value, DType wanted) {
@@ -305,8 +296,8 @@ class Verifier {
     OCANNL_RETURN_IF_ERROR(status);
     DType given = TypeOf(program_.exprs, value);
     if (given == wanted) return absl::OkStatus();
-    return Illegal("a value of type ", Name(given), " is stored as ",
-                   Name(wanted));
+    return UserError("a value of type ", Name(given), " is stored as ",
+                     Name(wanted));
   }
 
   absl::Status VisitLeaf(const LeafValue& leaf) {
@@ -314,50 +305,48 @@ class Verifier {
         Overload{
             [&](const Access& access) {
               OCANNL_RETURN_IF_ERROR(InBounds(access));
-              return Written(access.buffer, leaf, "read",
-                             written_.Covers(access));
+              return Written(access.buffer, access, "read");
             },
             [&](const Lookup& lookup) { return Looks(lookup, "read"); },
-            [&](const GetLocal& get) {
-              if (live_locals_[get.local]) return absl::OkStatus();
-              return Undeclared(get.local);
-            },
-            [&](const Affine& index) { return InScope(index); },
+            [&](const GetLocal& get) { return Live(get.local); },
+            [&](const Affine& index) { return CheckInScope(loops_, index); },
         },
         leaf);
   }
 
-  absl::Status Undeclared(LocalId local) const {
-    return Illegal("local `", program_.locals[local].name,
-                   "` is used where it is not declared; declare it in the same "
-                   "block or around it");
+  absl::Status Live(LocalId local) const {
+    if (live_locals_[local]) return absl::OkStatus();
+    return UserError(
+        "local `", program_.locals[local].name,
+        "` is used where it is not declared; declare it in the same "
+        "block or around it");
   }
 
   absl::Status Looks(const Lookup& lookup, absl::string_view how) {
     const Access& cell = lookup.cell;
     const Buffer& index = program_.buffers[lookup.index.buffer];
     if (!IsInteger(index.dtype)) {
-      return Illegal("`", index.name, "` holds indices of `",
-                     program_.buffers[cell.buffer].name, "`, but is ",
-                     Name(index.dtype), "; indices are integers");
+      return UserError("`", index.name, "` holds indices of `",
+                       program_.buffers[cell.buffer].name, "`, but is ",
+                       Name(index.dtype), "; indices are integers");
     }
     if (static_cast<size_t>(lookup.axis) >= cell.indices.size() ||
         cell.indices[lookup.axis] != Affine()) {
-      return Illegal("no axis is looked up, or it has another index too");
+      return UserError("no axis is looked up, or it has another index too");
     }
     OCANNL_RETURN_IF_ERROR(InBounds(lookup.index));
     OCANNL_RETURN_IF_ERROR(InBounds(cell));
-    OCANNL_RETURN_IF_ERROR(Written(lookup.index.buffer, lookup.index, "read",
-                                   written_.Covers(lookup.index)));
-    return Written(cell.buffer, lookup, how, written_.Covers(lookup));
+    OCANNL_RETURN_IF_ERROR(Written(lookup.index.buffer, lookup.index, "read"));
+    return Written(cell.buffer, lookup, how);
   }
 
-  // That `cell`, one of the buffer, is `written` or was there before; `how` it
-  // is used.
-  absl::Status Written(BufferId number, const LeafValue& cell,
-                       absl::string_view how, bool written) const {
+  // That `cell`, one of the buffer, is written or was there before; `how` it is
+  // used.
+  template <class Cell>
+  absl::Status Written(BufferId number, const Cell& cell,
+                       absl::string_view how) const {
     const Role role = roles_[number];
-    if (IsInput(role) || written) return absl::OkStatus();
+    if (IsInput(role) || written_.Covers(cell)) return absl::OkStatus();
     std::string fix =
         IsOfNest(role)
             ? absl::StrCat("write it first, in the same iteration of a ",
@@ -365,8 +354,8 @@ class Verifier {
             : absl::StrCat("start with zero_out ",
                            program_.buffers[number].name,
                            ", or declare it inout");
-    return Illegal("`", PrintLeaf(program_, cell), "` is ", how,
-                   " before it is written; ", fix);
+    return UserError("`", PrintLeaf(program_, cell), "` is ", how,
+                     " before it is written; ", fix);
   }
 
   const LoopProgram& program_;
