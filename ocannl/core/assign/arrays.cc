@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/index/reshape.h"
@@ -42,6 +43,34 @@ CellLoops::CellLoops(const Dims& dims) {
     }
     indices.push_back(Iterator(extents.Add(dim)));
   }
+}
+
+void AddLoops(const Indices& indices, std::vector<IteratorId>& order) {
+  for (const Affine& index : indices) {
+    for (const Affine::Term& term : index.terms()) {
+      if (term.symbol.kind == Symbol::kStatic) continue;
+      const IteratorId loop = term.symbol.iterator();
+      if (!absl::c_linear_search(order, loop)) order.push_back(loop);
+    }
+  }
+}
+
+Projections Reordered(Projections nest, absl::Span<const IteratorId> order) {
+  LoopExtents extents;
+  IdVector<IteratorId, IteratorId> place(nest.extents.size());
+  for (IteratorId loop : order) place[loop] = extents.Add(nest.extents[loop]);
+  auto renumber = [&](Indices& indices) {
+    for (Affine& index : indices) {
+      index = index.Substitute([&](Symbol symbol) -> Affine {
+        if (symbol.kind == Symbol::kStatic) return symbol;
+        return Iterator(place[symbol.iterator()]);
+      });
+    }
+  };
+  nest.extents = std::move(extents);
+  renumber(nest.lhs);
+  absl::c_for_each(nest.operands, renumber);
+  return nest;
 }
 
 std::optional<Indices> RepeatIndices(const Shape& from, const Shape& of) {

@@ -6,10 +6,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/index/projections.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/core/tensor/graph.h"
@@ -28,6 +29,12 @@ struct CellLoops {
   LoopExtents extents;
   Indices indices;
 };
+
+// Appends the loops of the indices that `order` does not have.
+void AddLoops(const Indices& indices, std::vector<IteratorId>& order);
+
+// The nest with the loops of `order` alone, in that order.
+Projections Reordered(Projections nest, absl::Span<const IteratorId> order);
 
 // The cells of an array of shape `from` that an array of shape `of` reads, in
 // the loops of CellLoops, if `from` is repeated. Its axes pair up with the last

@@ -12,41 +12,14 @@
 namespace ocannl {
 namespace {
 
-// Calls `visit` with each loop in `indices`.
-template <class Visit>
-void ForEachLoop(const Indices& indices, Visit visit) {
-  for (const Affine& index : indices) {
-    for (const Affine::Term& term : index.terms()) {
-      if (term.symbol.kind == Symbol::kIterator) visit(term.symbol.iterator());
-    }
-  }
-}
-
 // The nest of those loops over `extents` that the indices have: those of lhs
 // first, so that reductions are innermost.
 Projections Nest(const LoopExtents& extents, Projections indices) {
-  Projections nest;
-  IdVector<IteratorId, IteratorId> numbers(extents.size());
-  auto take = [&](IteratorId loop) {
-    if (numbers[loop].valid()) return;
-    numbers[loop] = nest.extents.Add(extents[loop]);
-  };
-  auto number = [&](const Indices& all) {
-    ForEachLoop(all, take);
-    Indices numbered;
-    for (const Affine& index : all) {
-      numbered.push_back(index.Substitute([&](Symbol symbol) -> Affine {
-        if (symbol.kind == Symbol::kStatic) return symbol;
-        return Iterator(numbers[symbol.iterator()]);
-      }));
-    }
-    return numbered;
-  };
-  nest.lhs = number(indices.lhs);
-  for (const Indices& operand : indices.operands) {
-    nest.operands.push_back(number(operand));
-  }
-  return nest;
+  std::vector<IteratorId> order;
+  AddLoops(indices.lhs, order);
+  for (const Indices& operand : indices.operands) AddLoops(operand, order);
+  indices.extents = extents;
+  return Reordered(std::move(indices), order);
 }
 
 class Contractor {
@@ -111,7 +84,9 @@ class Contractor {
  private:
   LoopSet LoopsOf(const Indices& indices) const {
     LoopSet loops(product_.extents.size(), false);
-    ForEachLoop(indices, [&](IteratorId loop) { loops[loop] = true; });
+    std::vector<IteratorId> all;
+    AddLoops(indices, all);
+    for (IteratorId loop : all) loops[loop] = true;
     return loops;
   }
 

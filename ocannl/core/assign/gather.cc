@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "ocannl/core/assign/arrays.h"
 
 namespace ocannl {
 namespace {
@@ -24,21 +25,15 @@ bool ArePlain(const Indices& indices) {
 }
 
 // The gather with the loops of `order` alone, in that order.
-GatherIndices Reordered(const GatherIndices& gather,
+GatherIndices Reordered(GatherIndices gather,
                         absl::Span<const IteratorId> order) {
-  GatherIndices result = gather;
-  result.extents.clear();
-  IdVector<IteratorId, IteratorId> place(gather.extents.size());
-  for (IteratorId loop : order) {
-    place[loop] = result.extents.Add(gather.extents[loop]);
-  }
-  for (Indices* indices : {&result.table, &result.ids, &result.cells}) {
-    for (Affine& index : *indices) {
-      index = index.Substitute(
-          [&](Symbol loop) { return Iterator(place[loop.iterator()]); });
-    }
-  }
-  return result;
+  Projections nest = ocannl::Reordered(
+      {gather.extents, gather.table, {gather.ids, gather.cells}}, order);
+  gather.extents = std::move(nest.extents);
+  gather.table = std::move(nest.lhs);
+  gather.ids = std::move(nest.operands[0]);
+  gather.cells = std::move(nest.operands[1]);
+  return gather;
 }
 
 // Every loop but one.
@@ -48,15 +43,6 @@ std::vector<IteratorId> AllBut(IteratorId loop, const LoopExtents& extents) {
     if (k != loop) rest.push_back(k);
   }
   return rest;
-}
-
-// Appends the loops of the indices that `order` does not have.
-void AddLoops(const Indices& indices, std::vector<IteratorId>& order) {
-  for (const Affine& index : indices) {
-    if (index.is_constant()) continue;
-    const IteratorId loop = index.terms()[0].symbol.iterator();
-    if (!absl::c_linear_search(order, loop)) order.push_back(loop);
-  }
 }
 
 }  // namespace

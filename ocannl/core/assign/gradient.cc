@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/contract.h"
@@ -21,32 +22,12 @@ namespace {
 // The same loops with those of `lhs` first, in its order, so that reductions
 // are innermost.
 Projections LhsFirst(Projections p) {
-  Projections sorted;
-  IdVector<IteratorId, IteratorId> place(p.extents.size());
-  auto take = [&](IteratorId loop) {
-    if (place[loop].valid()) return;
-    place[loop] = sorted.extents.Add(p.extents[loop]);
-  };
-  for (const Affine& index : p.lhs) {
-    for (const Affine::Term& term : index.terms()) {
-      if (term.symbol.kind == Symbol::kIterator) take(term.symbol.iterator());
-    }
+  std::vector<IteratorId> order;
+  AddLoops(p.lhs, order);
+  for (IteratorId loop : p.extents.ids()) {
+    if (!absl::c_linear_search(order, loop)) order.push_back(loop);
   }
-  for (IteratorId loop : p.extents.ids()) take(loop);
-  auto renumbered = [&](Symbol symbol) -> Affine {
-    if (symbol.kind == Symbol::kStatic) return symbol;
-    return Iterator(place[symbol.iterator()]);
-  };
-  for (const Affine& index : p.lhs) {
-    sorted.lhs.push_back(index.Substitute(renumbered));
-  }
-  for (const Indices& indices : p.operands) {
-    sorted.operands.emplace_back();
-    for (const Affine& index : indices) {
-      sorted.operands.back().push_back(index.Substitute(renumbered));
-    }
-  }
-  return sorted;
+  return Reordered(std::move(p), order);
 }
 
 // Whether the map from the gradient of the result to those of the operands
@@ -82,6 +63,51 @@ struct TermNumbers {
   int64_t count = 1;
 };
 
+// As it is rounded when it is stored.
+Expr AsStored(Expr term, DType stored) {
+  return Convert(Convert(term, stored), ComputeDType(stored));
+}
+
+// Which term of each cell of a result by min or max is the first to be it: its
+// number, by the cell.
+Array FirstArray(const Graph& graph, const Shapes& shapes, TensorId id,
+                 DType dtype) {
+  return {.name = absl::StrCat(graph[id].name, ".first"),
+          .dtype = dtype,
+          .dims = shapes.at(id).dims()};
+}
+
+struct First {
+  Array array;
+  std::vector<Affine> numbers;  // of a term in the loops of each piece
+};
+
+// nullopt: every term gets the gradient of its cell.
+std::optional<First> FindFirst(const Graph& graph, const Shapes& shapes,
+                               TensorId id, const ComputeSource& source,
+                               absl::Span<const ProjectedPiece> pieces) {
+  if (source.accum != Op::kMax && source.accum != Op::kMin) {
+    return std::nullopt;
+  }
+  std::vector<Projections> nests;
+  std::vector<Affine> numbers;
+  int64_t count = 0;
+  for (const ProjectedPiece& piece : pieces) {
+    nests.push_back(piece.projections);
+    const TermNumbers terms(piece.projections);
+    numbers.push_back(terms.number + count);
+    count += terms.count;
+  }
+  // Of several operands, one may have a cell where another has none.
+  if (!source.has_op() && IsPartition(nests, shapes.at(id).dims())) {
+    return std::nullopt;
+  }
+  const bool is_long = count >= std::numeric_limits<int32_t>::max();
+  return First{
+      FirstArray(graph, shapes, id, is_long ? DType::kI64 : DType::kI32),
+      std::move(numbers)};
+}
+
 class Backprop {
  public:
   Backprop(const Graph& graph, const Shapes& shapes)
@@ -104,7 +130,11 @@ class Backprop {
       const std::optional<GatherIndices> gather =
           FindGather(shapes_, id, *compute, pieces);
       if (gather) return PropagateGather(id, *compute, *gather);
-      const std::optional<First> first = AssignFirst(id, *compute, pieces);
+      const std::optional<First> first =
+          FindFirst(graph_, shapes_, id, *compute, pieces);
+      for (size_t k = 0; first && k < pieces.size(); ++k) {
+        AssignFirst(id, *compute, pieces[k], *first, k);
+      }
       for (size_t k = 0; k < pieces.size(); ++k) {
         if (IsContracted(*compute)) {
           PropagateProduct(id, *compute, pieces[k], k);
@@ -135,20 +165,12 @@ class Backprop {
   static constexpr int kNumber = 3;  // of this term
   static constexpr int kOperand = 4;
 
-  // Which term of each cell of a result by min or max is the first to be it.
-  struct First {
-    Array array;                  // its number, by the cell
-    std::vector<Affine> numbers;  // of a term in the loops of each piece
-  };
-
   int32_t Gradient(TensorId id) {
     return code_.AddArray(GradientArray(graph_, shapes_, id));
   }
 
-  Array FirstArray(TensorId id, DType dtype) const {
-    return {.name = absl::StrCat(graph_[id].name, ".first"),
-            .dtype = dtype,
-            .dims = shapes_.at(id).dims()};
+  int32_t Value(TensorId id) {
+    return code_.AddArray(ValueArray(graph_, shapes_, id));
   }
 
   // The gradient of a gather scatters, and the other way round.
@@ -158,8 +180,7 @@ class Backprop {
     if (!graph_[operand].has_gradient) return;
     const int32_t to = Gradient(operand);
     const int32_t from = Gradient(id);
-    const int32_t ids =
-        code_.AddArray(ValueArray(graph_, shapes_, gather.id_source));
+    const int32_t ids = Value(gather.id_source);
     const ExprId leaf =
         MakeLeaf(code_.exprs, ComputeDType(graph_[id].dtype), 0).id();
     Assign assign = gather.scatters ? GatherCells(gather, to, from, ids, leaf)
@@ -182,54 +203,22 @@ class Backprop {
                         Gradient(id), gradients);
   }
 
-  // nullopt: every term gets the gradient of its cell.
-  std::optional<First> AssignFirst(TensorId id, const ComputeSource& source,
-                                   absl::Span<const ProjectedPiece> pieces) {
-    if (source.accum != Op::kMax && source.accum != Op::kMin) {
-      return std::nullopt;
-    }
-    std::vector<Projections> nests;
-    std::vector<Affine> numbers;
-    int64_t count = 0;
-    for (const ProjectedPiece& piece : pieces) {
-      nests.push_back(piece.projections);
-      const TermNumbers terms(piece.projections);
-      numbers.push_back(terms.number + count);
-      count += terms.count;
-    }
-    // Of several operands, one may have a cell where another has none.
-    if (!source.has_op() && IsPartition(nests, shapes_.at(id).dims())) {
-      return std::nullopt;
-    }
-    const bool is_long = count >= std::numeric_limits<int32_t>::max();
-    First first = {FirstArray(id, is_long ? DType::kI64 : DType::kI32),
-                   std::move(numbers)};
-    for (size_t k = 0; k < pieces.size(); ++k) {
-      AssignFirst(id, source, pieces[k], first, k);
-    }
-    return first;
-  }
-
   // first =@- select(result == term, number, ...), and where the term is NaN,
   // as then the result is. What is outside of the operands is no term: it
   // equals nothing in the one place, and is no NaN in the other.
   void AssignFirst(TensorId id, const ComputeSource& source,
                    const ProjectedPiece& piece, const First& first, size_t k) {
     const DType stored = graph_[id].dtype;
-    std::vector<Source> sources = {
-        ReadArray{code_.AddArray(ValueArray(graph_, shapes_, id)),
-                  piece.projections.lhs},
-        ReadIndex{first.numbers[k]}};
+    std::vector<Source> sources = {ReadArray{Value(id), piece.projections.lhs},
+                                   ReadIndex{first.numbers[k]}};
     auto term = [&](double outside) {
       std::vector<Expr> args;
       for (size_t arg = 0; arg < piece.operands.size(); ++arg) {
         const int number = piece.operands[arg];
         args.push_back(OperandLeaf(code_.exprs, graph_, source, number,
                                    static_cast<int>(sources.size())));
-        const TensorId operand = source.operands[number];
-        sources.push_back(
-            ReadArray{code_.AddArray(ValueArray(graph_, shapes_, operand)),
-                      piece.projections.operands[arg], outside});
+        sources.push_back(ReadArray{Value(source.operands[number]),
+                                    piece.projections.operands[arg], outside});
       }
       return AsStored(Term(source, args, stored), stored);
     };
@@ -247,11 +236,6 @@ class Backprop {
                                 .rhs = rhs.id(),
                                 .sources = std::move(sources),
                                 .extents = piece.projections.extents});
-  }
-
-  // As it is rounded when it is stored.
-  static Expr AsStored(Expr term, DType stored) {
-    return Convert(Convert(term, stored), ComputeDType(stored));
   }
 
   void PropagatePiece(TensorId id, const ComputeSource& source,
@@ -319,18 +303,18 @@ class Backprop {
       case kGradient:
         return ReadArray{Gradient(id), result};
       case kResult:
-        return ReadArray{code_.AddArray(ValueArray(graph_, shapes_, id)),
-                         result};
+        return ReadArray{Value(id), result};
       case kFirst:
-        return ReadArray{code_.AddArray(FirstArray(id, leaf.dtype)), result};
+        return ReadArray{
+            code_.AddArray(FirstArray(graph_, shapes_, id, leaf.dtype)),
+            result};
       case kNumber:
         return ReadIndex{p.operands[operands.size()][0]};
       default:
         break;
     }
     const size_t at = leaf.id - kOperand;
-    return ReadArray{code_.AddArray(ValueArray(graph_, shapes_, operands[at])),
-                     p.operands[at], outside};
+    return ReadArray{Value(operands[at]), p.operands[at], outside};
   }
 
   void AccumulatePart(TensorId id, const std::vector<TensorId>& operands,
