@@ -85,6 +85,15 @@ class FirstError {
     wording_ = std::move(wording);
     node_ = node;
   }
+  // The same, which `write` words from `args`.
+  template <class... Params, class... Args>
+  void Report(TensorId node,
+              absl::Status (ShapeErrors::*write)(Params...) const,
+              Args... args) {
+    Report(node, [write, args...](const ShapeErrors& errors) {
+      return (errors.*write)(args...);
+    });
+  }
   // The stage ends: an error that there is stays.
   void Settle() { is_settled_ = wording_ != nullptr; }
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/shape/bases.h"
 #include "ocannl/core/shape/errors.h"
@@ -84,7 +83,9 @@ class Inference {
     if (!error_.wording()) CheckOwnNames();
     if (!error_.wording()) {
       OCANNL_RETURN_IF_ERROR(CheckAxes(graph_, problem_, ranks_));
-      return CheckNumbers();
+      return CheckNumbers(
+          graph_, problem_, [this](RowRef row) { return Sizes(row); },
+          [this](const SpecName& name) { return Sizes(name); });
     }
     return error_.wording()(ShapeErrors(
         graph_, rules(), [this](RowRef row) { return Known(row); }));
@@ -146,9 +147,7 @@ class Inference {
   void PutAside(int i) {
     const CoverRule& cover = rules().covers[i];
     wrong_covers_[i] = true;
-    error_.Report(cover.node, [&cover](const ShapeErrors& write) {
-      return write.Covers(cover);
-    });
+    error_.Report(cover.node, &ShapeErrors::Covers, cover);
   }
 
   void CoverRanks() {
@@ -207,9 +206,8 @@ class Inference {
       return ReportRule(*size_rules_.bounds()[k - bounds.size()]);
     }
     const SlotRules::Bound& wrong = bounds[k];
-    error_.Report(wrong.slot->node, [&wrong](const ShapeErrors& write) {
-      return write.Position(*wrong.slot, wrong.axis, wrong.at_least);
-    });
+    error_.Report(wrong.slot->node, &ShapeErrors::Position, *wrong.slot,
+                  wrong.axis, wrong.at_least);
   }
 
   // Those of slots come first, those of reshapes last.
@@ -217,16 +215,13 @@ class Inference {
     const size_t rule = k - slots_.relations().size();
     if (k < slots_.relations().size()) {
       const SlotRules::Relation& wrong = slots_.relations()[k];
-      error_.Report(
-          wrong.slot->node, [&wrong, sizes](const ShapeErrors& write) {
-            return write.Relation(*wrong.slot, wrong.axis, wrong.form, sizes);
-          });
+      error_.Report(wrong.slot->node, &ShapeErrors::Relation, *wrong.slot,
+                    wrong.axis, wrong.form, sizes);
     } else if (rule < size_rules_.relations().size()) {
       ReportRule(*size_rules_.relations()[rule]);
     } else {
       const TensorId id = reshapes_[rule - size_rules_.relations().size()];
-      error_.Report(
-          id, [id](const ShapeErrors& write) { return write.Reshape(id); });
+      error_.Report(id, &ShapeErrors::Reshape, id);
     }
   }
 
@@ -250,9 +245,7 @@ class Inference {
         const bool is_known = ranks_.IsDetermined(problem_.RowIndex(row)) &&
                               !absl::c_linear_search(Sizes(row), 0);
         if (is_known) continue;
-        error_.Report(id, [row](const ShapeErrors& write) {
-          return write.Undetermined(row);
-        });
+        error_.Report(id, &ShapeErrors::Undetermined, row);
       }
     }
   }
@@ -260,13 +253,9 @@ class Inference {
   // A result is as large as its operands make it, whatever its uses say.
   void CheckResults() {
     auto sizes_of = [this](RowRef row) { return Sizes(row); };
-    for (EnlargedRow& enlarged : EnlargedRows(graph_, problem_, sizes_of)) {
-      const RowRef row = enlarged.row;
-      made_[problem_.RowIndex(row)] = std::move(enlarged.made);
-      error_.Report(row.tensor,
-                    [row, used_as = Sizes(row)](const ShapeErrors& write) {
-                      return write.Enlarged(row, used_as);
-                    });
+    for (auto& [row, made] : EnlargedRows(graph_, problem_, sizes_of)) {
+      made_[problem_.RowIndex(row)] = std::move(made);
+      error_.Report(row.tensor, &ShapeErrors::Enlarged, row, Sizes(row));
     }
   }
 
@@ -274,60 +263,8 @@ class Inference {
   void CheckOwnNames() {
     for (const SpecName& own : own_names_) {
       if (!size_rules_.IsOpen(own, sizes_)) continue;
-      error_.Report(own.node, [&own](const ShapeErrors& write) {
-        return write.OwnName(own);
-      });
+      error_.Report(own.node, &ShapeErrors::OwnName, own);
     }
-  }
-
-  // The number of cells, which 64 bits may not hold.
-  double CellsOf(TensorId id, absl::Span<const RowKind> rows) const {
-    double cells = 1;
-    for (RowKind row : rows) {
-      for (int64_t size : Sizes({id, row})) cells *= static_cast<double>(size);
-    }
-    return cells;
-  }
-
-  // The greatest number of a node that shapes tell: a captured size, or the
-  // last one of a range. None: they tell no number of it.
-  std::optional<double> GreatestOf(TensorId id) const {
-    const TensorNode& node = graph_[id];
-    if (const auto* dim = std::get_if<DimSource>(&node.source)) {
-      // With a shape of its own it was checked when that was inferred.
-      if (!problem_.index.contains(dim->of)) return std::nullopt;
-      if (dim->name.empty()) return CellsOf(dim->of, dim->rows);
-      return static_cast<double>(
-          NumElements(Sizes(SpecName{dim->of, dim->name})));
-    }
-    // Those of u32 without a spec are words of random numbers: CheckOffsets.
-    const bool is_range =
-        std::holds_alternative<OffsetsSource>(node.source) &&
-        (node.spec[RowKind::kOutput] || node.dtype != DType::kU32);
-    if (!is_range) return std::nullopt;
-    return CellsOf(id, kRowKinds) - 1;
-  }
-
-  // After 2^32 cells the offsets of u32, those of random numbers, would repeat.
-  absl::Status CheckOffsets(TensorId id) const {
-    const TensorNode& node = graph_[id];
-    const bool is_random = std::holds_alternative<OffsetsSource>(node.source) &&
-                           node.dtype == DType::kU32;
-    if (!is_random || CellsOf(id, kRowKinds) <= 0x1p32) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        "shape error in ", Describe(node), ": it has more than 2^32 cells, ",
-        "where offsets of u32 repeat; draw the random numbers as several ",
-        "tensors"));
-  }
-
-  absl::Status CheckNumbers() const {
-    for (TensorId id : problem_.nodes) {
-      OCANNL_RETURN_IF_ERROR(CheckOffsets(id));
-      const std::optional<double> greatest = GreatestOf(id);
-      if (!greatest) continue;
-      OCANNL_RETURN_IF_ERROR(CheckHolds(graph_, id, *greatest, problem_.nodes));
-    }
-    return absl::OkStatus();
   }
 
   const Graph& graph_;

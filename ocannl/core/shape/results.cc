@@ -7,6 +7,10 @@
 #include <variant>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/tensor/open_dtype.h"
 
 namespace ocannl {
 namespace {
@@ -22,11 +26,28 @@ void Broadcast(const Dims& covered, Dims& dims) {
   }
 }
 
+// The number of cells, which 64 bits may not hold.
+double CellsOf(TensorId id, absl::Span<const RowKind> rows, RowSizes sizes) {
+  double cells = 1;
+  for (RowKind row : rows) {
+    for (int64_t size : sizes({id, row})) cells *= static_cast<double>(size);
+  }
+  return cells;
+}
+
+// After 2^32 cells the offsets of u32, those of random numbers, would repeat.
+absl::Status CheckOffsets(const TensorNode& node, double cells) {
+  if (node.dtype != DType::kU32 || cells <= 0x1p32) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "shape error in ", Describe(node), ": it has more than 2^32 cells, ",
+      "where offsets of u32 repeat; draw the random numbers as several ",
+      "tensors"));
+}
+
 }  // namespace
 
-std::vector<EnlargedRow> EnlargedRows(
-    const Graph& graph, const Problem& problem,
-    absl::FunctionRef<Dims(RowRef)> sizes_of) {
+std::vector<EnlargedRow> EnlargedRows(const Graph& graph,
+                                      const Problem& problem, RowSizes sizes) {
   absl::flat_hash_set<TensorId> free;
   for (TensorId id : problem.nodes) {
     const auto* param = std::get_if<ParamSource>(&graph[id].source);
@@ -38,13 +59,13 @@ std::vector<EnlargedRow> EnlargedRows(
   std::vector<RowRef> rows;
   for (const CoverRule& cover : problem.rules.covers) {
     if (!(cover.covering.tensor == cover.node)) continue;
-    Broadcast(sizes_of(cover.covered), made[problem.RowIndex(cover.covering)]);
+    Broadcast(sizes(cover.covered), made[problem.RowIndex(cover.covering)]);
     if (!free.contains(cover.node)) rows.push_back(cover.covering);
   }
   std::vector<EnlargedRow> enlarged;
   for (RowRef row : rows) {
     const Dims& dims = made[problem.RowIndex(row)];
-    if (sizes_of(row) != dims) enlarged.push_back({row, dims});
+    if (sizes(row) != dims) enlarged.push_back({row, dims});
   }
   return enlarged;
 }
@@ -69,6 +90,32 @@ std::vector<SpecName> OwnNames(const Graph& graph, const Problem& problem) {
     }
   }
   return own;
+}
+
+absl::Status CheckNumbers(const Graph& graph, const Problem& problem,
+                          RowSizes sizes,
+                          absl::FunctionRef<Dims(const SpecName&)> name_sizes) {
+  for (TensorId id : problem.nodes) {
+    const TensorNode& node = graph[id];
+    const auto* dim = std::get_if<DimSource>(&node.source);
+    double greatest;
+    // With a shape of its own it was checked when that was inferred.
+    if (dim != nullptr && problem.index.contains(dim->of)) {
+      greatest = dim->name.empty() ? CellsOf(dim->of, dim->rows, sizes)
+                                   : static_cast<double>(NumElements(
+                                         name_sizes({dim->of, dim->name})));
+    } else if (std::holds_alternative<OffsetsSource>(node.source)) {
+      const double cells = CellsOf(id, kRowKinds, sizes);
+      OCANNL_RETURN_IF_ERROR(CheckOffsets(node, cells));
+      // Those of u32 without a spec are words of random numbers.
+      if (!node.spec[RowKind::kOutput] && node.dtype == DType::kU32) continue;
+      greatest = cells - 1;
+    } else {
+      continue;
+    }
+    OCANNL_RETURN_IF_ERROR(CheckHolds(graph, id, greatest, problem.nodes));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace ocannl

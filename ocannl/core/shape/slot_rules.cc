@@ -10,9 +10,7 @@ void SlotRules::PutAside(const SlotRule& slot,
                          absl::Status (ShapeErrors::*wording)(const SlotRule&)
                              const) {
   wrong_.insert(&slot);
-  error_.Report(slot.node, [&slot, wording](const ShapeErrors& write) {
-    return (write.*wording)(slot);
-  });
+  error_.Report(slot.node, wording, slot);
 }
 
 void SlotRules::SetRanks(RankSystem& ranks) {
@@ -87,9 +85,7 @@ void SlotRules::SetSizes(absl::Span<const std::vector<int>> axes,
       const int axis = same.try_emplace(name, row[k]).first->second;
       named_.AddAxis(slot.node, name, axis);
       if (sizes.Equate(axis, row[k])) continue;
-      error_.Report(slot.node, [&slot, k, name](const ShapeErrors& write) {
-        return write.Size(slot, k, name);
-      });
+      error_.Report(slot.node, &ShapeErrors::Size, slot, k, name);
     }
     // A slice reads its operand's first batch axis at the whole static range.
     const auto* slice = std::get_if<SliceSource>(&graph_[slot.node].source);
