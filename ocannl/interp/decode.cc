@@ -17,6 +17,23 @@
 namespace ocannl::interp {
 namespace {
 
+// Whether the value is computed, not read where it is.
+bool IsComputed(const LoopProgram& program, const ExprNode& node) {
+  const Leaf* leaf = std::get_if<Leaf>(&node);
+  if (leaf == nullptr) return std::holds_alternative<Apply>(node);
+  return std::holds_alternative<Lookup>(program.At(*leaf));
+}
+
+// Whether the code from `first` is one computation that can be repeated without
+// incrementing a register. An index as a value cannot.
+bool IsOneComputation(const Bytecode& code, size_t first) {
+  if (code.instructions.size() != first + 1) return false;
+  const Instruction& only = code.instructions[first];
+  return only.count == 1 && absl::c_none_of(only.args, [&](int32_t arg) {
+           return code.registers[arg].base == kRegisters;
+         });
+}
+
 class Decoder {
  public:
   explicit Decoder(const LoopProgram& program)
@@ -37,9 +54,9 @@ class Decoder {
     return code_.instructions.back();
   }
 
-  void EmitComputation(Op op, DType result, DType operand, int32_t target,
+  void EmitComputation(Handler handler, int32_t target,
                        absl::Span<const int32_t> args) {
-    Instruction& made = Emit(FindHandler(op, result, operand), target);
+    Instruction& made = Emit(handler, target);
     absl::c_copy(args, made.args);
     made.count = 1;
   }
@@ -87,19 +104,9 @@ class Decoder {
     const Buffer& buffer = program_.buffers[lookup.cell.buffer];
     const int32_t limits = NewSlot(buffer.dims[lookup.axis]);
     NewSlot(LookupStride(program_, lookup) * SizeOf(buffer.dtype));
-    Instruction& made =
-        Emit(find(buffer.dtype, program_.buffers[lookup.index.buffer].dtype),
-             target);
-    made.args[0] = AddressOf(lookup.index);
-    made.args[1] = other;
-    made.args[2] = limits;
-    made.count = 1;
-  }
-
-  // target := what the lookup reads.
-  int32_t EmitLookup(const Lookup& lookup, int32_t target) {
-    EmitRowAccess(FindLookup, lookup, target, AddressOf(lookup.cell));
-    return target;
+    EmitComputation(
+        find(buffer.dtype, program_.buffers[lookup.index.buffer].dtype), target,
+        {AddressOf(lookup.index), other, limits});
   }
 
   // The operand that holds what the leaf reads; `target` holds what has to be
@@ -108,7 +115,10 @@ class Decoder {
     return std::visit(
         Overload{
             [&](const Access& access) { return AddressOf(access); },
-            [&](const Lookup& lookup) { return EmitLookup(lookup, target); },
+            [&](const Lookup& lookup) {
+              EmitRowAccess(FindLookup, lookup, target, AddressOf(lookup.cell));
+              return target;
+            },
             [&](const GetLocal& get) { return locals_[get.local]; },
             [&](const Affine& index) {
               int64_t number = RegisterOf(kNumber, index);
@@ -132,30 +142,30 @@ class Decoder {
     }
     for (int k = 0; k < kKeySlots; ++k) {
       if (std::holds_alternative<Constant>(exprs_[key[k]])) continue;
-      EmitComputation(Op::kConvert, DType::kU32, DType::kU32, slots[k],
-                      {operands.at(key[k])});
+      EmitComputation(FindHandler(Op::kConvert, DType::kU32, DType::kU32),
+                      slots[k], {operands.at(key[k])});
     }
     return slots[0];
   }
 
-  void DecodeDraw(const Apply& draw, int32_t target,
-                  const NodeMap<int32_t>& operands) {
-    const int32_t key = DecodeKey(draw, operands);
-    Instruction& made = Emit(FindDraw(draw.op), target);
-    made.args[0] = key;
-    made.args[1] = operands.at(draw.args[kKeySlots]);
-    made.args[2] = operands.at(draw.args[kKeySlots + 1]);
-    made.count = 1;
-  }
-
   void DecodeApply(const Apply& apply, int32_t target,
                    const NodeMap<int32_t>& operands) {
-    if (IsDraw(apply.op)) return DecodeDraw(apply, target, operands);
     int32_t args[3] = {};
-    const size_t arity = apply.args.size();
-    for (size_t k = 0; k < arity; ++k) args[k] = operands.at(apply.args[k]);
-    EmitComputation(apply.op, apply.dtype, TypeOf(exprs_, apply.args.back()),
-                    target, absl::MakeConstSpan(args, arity));
+    size_t count = 0;
+    size_t first = 0;
+    Handler handler;
+    if (IsDraw(apply.op)) {
+      args[count++] = DecodeKey(apply, operands);
+      first = kKeySlots;
+      handler = FindDraw(apply.op);
+    } else {
+      handler =
+          FindHandler(apply.op, apply.dtype, TypeOf(exprs_, apply.args.back()));
+    }
+    for (size_t k = first; k < apply.args.size(); ++k) {
+      args[count++] = operands.at(apply.args[k]);
+    }
+    EmitComputation(handler, target, absl::MakeConstSpan(args, count));
   }
 
   // The operand that holds `id` once its operands are in `operands`.
@@ -178,12 +188,6 @@ class Decoder {
                       exprs_[id]);
   }
 
-  bool IsComputed(ExprId id) const {
-    const Leaf* leaf = std::get_if<Leaf>(&exprs_[id]);
-    if (leaf == nullptr) return std::holds_alternative<Apply>(exprs_[id]);
-    return std::holds_alternative<Lookup>(program_.At(*leaf));
-  }
-
   // The operand that holds the value; what is computed goes to `target`, -1: to
   // a temporary. Only the last instruction writes there, which the value may
   // read.
@@ -192,9 +196,9 @@ class Decoder {
     ExprId root = ExpandToDraws(exprs_, value);
     NodeMap<int32_t> operands;
     auto decode = [&](ExprId id) {
-      int32_t result = id == root && target >= 0 ? target
-                       : IsComputed(id)          ? NextTemporary()
-                                                 : 0;
+      int32_t result = id == root && target >= 0          ? target
+                       : IsComputed(program_, exprs_[id]) ? NextTemporary()
+                                                          : 0;
       return DecodeNode(id, result, operands);
     };
     return VisitOnce<int32_t>(exprs_, root, operands, decode);
@@ -205,35 +209,22 @@ class Decoder {
     int32_t result = DecodeValue(target, value);
     if (result == target) return;
     DType dtype = TypeOf(exprs_, value);
-    EmitComputation(Op::kConvert, dtype, dtype, target, {result});
-  }
-
-  // What the address in `number` gains from one iteration to the next.
-  uint64_t StrideOf(int32_t number, IteratorId iterator) const {
-    return code_.registers[number].value.FactorOf(Iterator(iterator));
-  }
-
-  // Whether the code from `first` is one computation that can be repeated
-  // without incrementing a register. An index as a value cannot.
-  bool IsOneComputation(size_t first) const {
-    if (code_.instructions.size() != first + 1) return false;
-    const Instruction& only = code_.instructions[first];
-    return only.count == 1 && absl::c_none_of(only.args, [&](int32_t arg) {
-             return code_.registers[arg].base == kRegisters;
-           });
+    EmitComputation(FindHandler(Op::kConvert, dtype, dtype), target, {result});
   }
 
   void DecodeFor(const For& loop) {
     if (loop.extent == 0) return;
     size_t first = code_.instructions.size();
     DecodeBlock(loop.body);
-    if (IsOneComputation(first)) {
+    if (IsOneComputation(code_, first)) {
       Instruction& only = code_.instructions[first];
+      // What the address in `number` gains from one iteration to the next.
+      auto stride_of = [&](int32_t number) -> uint64_t {
+        return code_.registers[number].value.FactorOf(Iterator(loop.iterator));
+      };
       only.count = loop.extent;
-      only.target_stride = StrideOf(only.target, loop.iterator);
-      for (int k = 0; k < 3; ++k) {
-        only.strides[k] = StrideOf(only.args[k], loop.iterator);
-      }
+      only.target_stride = stride_of(only.target);
+      absl::c_transform(only.args, only.strides, stride_of);
       return;
     }
     int32_t counter = RegisterOf(kNumber, Iterator(loop.iterator));
