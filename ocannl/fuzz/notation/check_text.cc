@@ -48,6 +48,23 @@ std::string TextOfValues(const Values& values) {
   return absl::StrCat("[", absl::StrJoin(values, ", "), "]");
 }
 
+template <class Sizes>
+double Product(const Sizes& sizes) {
+  double product = 1;
+  for (int64_t size : sizes) product *= static_cast<double>(size);
+  return product;
+}
+
+double Work(const Assignments& code) {
+  double work = 0;
+  for (const Array& array : code.arrays) work += Product(array.dims);
+  for (const Assignment& assignment : code.list) {
+    const auto* assign = std::get_if<Assign>(&assignment);
+    if (assign != nullptr) work += Product(assign->extents);
+  }
+  return work;
+}
+
 class Check {
  public:
   Check(const RandomText& text, const CodeTrial& trial)
@@ -221,23 +238,6 @@ class Check {
     }
     if (outcome_.error.empty()) Error(CompareCode(whole, trial_));
     outcome_.stage = TextOutcome::kCompared;
-  }
-
-  static double Work(const Assignments& code) {
-    double work = 0;
-    for (const Array& array : code.arrays) {
-      double cells = 1;
-      for (int64_t d : array.dims) cells *= static_cast<double>(d);
-      work += cells;
-    }
-    for (const Assignment& assignment : code.list) {
-      const auto* assign = std::get_if<Assign>(&assignment);
-      if (assign == nullptr) continue;
-      double steps = 1;
-      for (int64_t n : assign->extents) steps *= static_cast<double>(n);
-      work += steps;
-    }
-    return work;
   }
 
   void RunAndCompare(const Assignments& code, const LoopProgram& program) {

@@ -65,6 +65,40 @@ int64_t CountOf(const EinsumAxis& form, int64_t window, int64_t size) {
   }
 }
 
+ProgramAxis AxisOf(const Place& place,
+                   const std::map<std::string, int64_t>& sizes) {
+  const EinsumAxis& form = place.form;
+  ProgramAxis axis = {
+      .text = "", .names = {}, .size = place.size, .index = nullptr};
+  EinsumAxis copy = form;
+  for (std::string* name : copy.Names()) {
+    axis.names.push_back(*name);
+  }
+  if (form.is_position()) {
+    axis.index = [at = form.position](const Point&) { return at; };
+  } else if (!form.parts.empty()) {
+    axis.index = ConcatenatedIndex(form.parts, sizes);
+  } else {
+    int64_t before = form.before;
+    if (!form.kernel.empty()) {
+      const int64_t reach = (sizes.at(form.kernel) - 1) * form.dilation + 1;
+      const int64_t end = form.stride * (sizes.at(form.name) - 1) + reach;
+      if (form.fit == WindowFit::kCentred) before = reach / 2;
+      if (form.fit == WindowFit::kSame && end > place.size) {
+        before = (end - place.size) / 2;
+      }
+    }
+    axis.index = [form, before](const Point& p) -> std::optional<int64_t> {
+      if (!p.at(form.name)) return std::nullopt;
+      int64_t at = form.stride * *p.at(form.name) + form.offset - before;
+      if (form.kernel.empty()) return at;
+      if (!p.at(form.kernel)) return std::nullopt;
+      return at + form.dilation * *p.at(form.kernel);
+    };
+  }
+  return axis;
+}
+
 class Reader {
  public:
   explicit Reader(const EinsumSpec& spec) : spec_(spec) {}
@@ -256,46 +290,13 @@ class Reader {
     });
   }
 
-  ProgramAxis AxisOf(const Place& place) const {
-    const EinsumAxis& form = place.form;
-    ProgramAxis axis = {
-        .text = "", .names = {}, .size = place.size, .index = nullptr};
-    EinsumAxis copy = form;
-    for (std::string* name : copy.Names()) {
-      axis.names.push_back(*name);
-    }
-    if (form.is_position()) {
-      axis.index = [at = form.position](const Point&) { return at; };
-    } else if (!form.parts.empty()) {
-      axis.index = ConcatenatedIndex(form.parts, sizes_);
-    } else {
-      int64_t before = form.before;
-      if (!form.kernel.empty()) {
-        const int64_t reach = (sizes_.at(form.kernel) - 1) * form.dilation + 1;
-        const int64_t end = form.stride * (sizes_.at(form.name) - 1) + reach;
-        if (form.fit == WindowFit::kCentred) before = reach / 2;
-        if (form.fit == WindowFit::kSame && end > place.size) {
-          before = (end - place.size) / 2;
-        }
-      }
-      axis.index = [form, before](const Point& p) -> std::optional<int64_t> {
-        if (!p.at(form.name)) return std::nullopt;
-        int64_t at = form.stride * *p.at(form.name) + form.offset - before;
-        if (form.kernel.empty()) return at;
-        if (!p.at(form.kernel)) return std::nullopt;
-        return at + form.dilation * *p.at(form.kernel);
-      };
-    }
-    return axis;
-  }
-
   EinsumProgram Program() {
     EinsumProgram program;
     for (const Tensor& tensor : tensors_) {
       ProgramTensor& made = program.operands.emplace_back();
       for (size_t r = 0; r < 3; ++r) {
         for (const Place& place : tensor[r]) {
-          made.rows[r].push_back(AxisOf(place));
+          made.rows[r].push_back(AxisOf(place, sizes_));
         }
       }
     }

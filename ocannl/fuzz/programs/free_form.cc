@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <deque>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/loop/must_write.h"
 #include "ocannl/fuzz/programs/random_value.h"
@@ -103,6 +103,46 @@ class OpenLoops {
   int64_t iterations_ = 1;
 };
 
+Buffer DrawBuffer(Random& random, const Policies& policies,
+                  RandomValues& values, size_t number) {
+  constexpr int kRanks[] = {0, 1, 1, 2, 2, 2, 3, 4};
+  constexpr Role kDrawn[] = {Role::kIn, Role::kIn, Role::kInOut, Role::kOut,
+                             Role::kTemp};
+  Dims dims;
+  int64_t cells = 1;
+  for (int64_t rank = random.Pick(kRanks); rank > 0; --rank) {
+    int64_t dim = DrawExtent(random, policies);
+    bool big = policies.Has(Policy::kBigStrides) && random.OneIn(3);
+    if (big) dim += random.Below(1000);
+    if (policies.Has(Policy::kLongReductions) && random.OneIn(3)) {
+      dim += 100 + random.Below(200);
+    }
+    if (cells * dim > kMaxCells) dim = 1 + random.Below(3);
+    cells *= dim;
+    dims.push_back(dim);
+  }
+  Role role = random.Pick(kDrawn);
+  const bool in_place =
+      policies.Has(Policy::kInPlace) || policies.Has(Policy::kLookups);
+  if (in_place && random.OneIn(2)) role = Role::kInOut;
+  if (policies.Has(Policy::kPrivateBuffers) && random.OneIn(3)) {
+    role = Role::kPrivate;
+  }
+  if (number == 0) role = Role::kInOut;  // Something must be written.
+  return {absl::StrCat("b", number), values.PickDType(), std::move(dims), role};
+}
+
+// A buffer of integers, which hold indices of short axes and others.
+Buffer DrawIndices(Random& random, const Policies& policies) {
+  constexpr DType kIntegers[] = {DType::kI32, DType::kI32, DType::kU8,
+                                 DType::kU16, DType::kU32, DType::kI64,
+                                 DType::kU64};
+  return {"ids",
+          random.Pick(kIntegers),
+          {DrawExtent(random, policies), 1 + random.Below(4)},
+          random.OneIn(3) ? Role::kInOut : Role::kIn};
+}
+
 class FreeFormGenerator {
  public:
   FreeFormGenerator(Random& random, const Policies& policies)
@@ -119,8 +159,13 @@ class FreeFormGenerator {
       program_.statics = {{"s0", 1 + random_.Below(4)}, {"s1", kUnranged}};
       loops_.AddStatic(Static(0), program_.statics[0].range);
     }
-    for (int64_t left = 2 + random_.Below(5); left > 0; --left) AddBuffer();
-    if (policies_.Has(Policy::kLookups)) AddIndices();
+    for (int64_t left = 2 + random_.Below(5); left > 0; --left) {
+      program_.buffers.push_back(
+          DrawBuffer(random_, policies_, values_, program_.buffers.size()));
+    }
+    if (policies_.Has(Policy::kLookups)) {
+      program_.buffers.push_back(DrawIndices(random_, policies_));
+    }
     nest_of_.resize(program_.buffers.size(), kNoNest);
     for (int64_t left = 1 + random_.Below(5); left > 0; --left) {
       ++nest_;
@@ -136,45 +181,6 @@ class FreeFormGenerator {
   }
 
  private:
-  void AddBuffer() {
-    Dims dims;
-    int64_t cells = 1;
-    for (int64_t rank = random_.Pick(kRanks); rank > 0; --rank) {
-      int64_t dim = DrawExtent(random_, policies_);
-      bool big = policies_.Has(Policy::kBigStrides) && random_.OneIn(3);
-      if (big) dim += random_.Below(1000);
-      if (policies_.Has(Policy::kLongReductions) && random_.OneIn(3)) {
-        dim += 100 + random_.Below(200);
-      }
-      if (cells * dim > kMaxCells) dim = 1 + random_.Below(3);
-      cells *= dim;
-      dims.push_back(dim);
-    }
-    Role role = random_.Pick(kRoles);
-    const bool in_place =
-        policies_.Has(Policy::kInPlace) || policies_.Has(Policy::kLookups);
-    if (in_place && random_.OneIn(2)) role = Role::kInOut;
-    if (policies_.Has(Policy::kPrivateBuffers) && random_.OneIn(3)) {
-      role = Role::kPrivate;
-    }
-    size_t number = program_.buffers.size();
-    if (number == 0) role = Role::kInOut;  // Something must be written.
-    program_.buffers.push_back(
-        {absl::StrCat("b", number), values_.PickDType(), dims, role});
-  }
-
-  // A buffer of integers, which hold indices of short axes and others.
-  void AddIndices() {
-    constexpr DType kIntegers[] = {DType::kI32, DType::kI32, DType::kU8,
-                                   DType::kU16, DType::kU32, DType::kI64,
-                                   DType::kU64};
-    program_.buffers.push_back(
-        {"ids",
-         random_.Pick(kIntegers),
-         {DrawExtent(random_, policies_), 1 + random_.Below(4)},
-         random_.OneIn(3) ? Role::kInOut : Role::kIn});
-  }
-
   Access Cell(BufferId buffer) {
     Access access{.buffer = buffer, .indices = {}};
     for (int64_t dim : program_.buffers[buffer].dims) {
@@ -280,15 +286,12 @@ class FreeFormGenerator {
   }
 
   bool Reads(const Access& cell) const {
-    return IsGiven(cell.buffer) || boxes_.Covers(cell);
+    return IsInput(program_.buffers[cell.buffer].role) || boxes_.Covers(cell);
   }
 
   bool Reads(const Lookup& lookup) const {
-    return IsGiven(lookup.cell.buffer) || boxes_.Covers(lookup);
-  }
-
-  bool IsGiven(BufferId buffer) const {
-    return IsInput(program_.buffers[buffer].role);
+    return IsInput(program_.buffers[lookup.cell.buffer].role) ||
+           boxes_.Covers(lookup);
   }
 
   Stmt Declare() {
@@ -318,10 +321,10 @@ class FreeFormGenerator {
 
   // Loops that write every cell of a buffer, or as many by index.
   Stmt Fill(BufferId buffer) {
-    Access target{.buffer = buffer, .indices = {}};
-    target.indices.resize(program_.buffers[buffer].dims.size());
-    std::vector<int> axes;
-    for (size_t k = 0; k < target.indices.size(); ++k) axes.push_back(k);
+    const size_t rank = program_.buffers[buffer].dims.size();
+    Access target{.buffer = buffer, .indices = Indices(rank)};
+    std::vector<int> axes(rank);
+    absl::c_iota(axes, 0);
     if (policies_.Has(Policy::kPermuted)) random_.Shuffle(axes);
     return FillAxes(target, axes);
   }
@@ -374,10 +377,6 @@ class FreeFormGenerator {
     const bool any = dims.empty() || random_.OneIn(4);
     return any ? DrawExtent(random_, policies_) : random_.Pick(dims);
   }
-
-  static constexpr int kRanks[] = {0, 1, 1, 2, 2, 2, 3, 4};
-  static constexpr Role kRoles[] = {Role::kIn, Role::kIn, Role::kInOut,
-                                    Role::kOut, Role::kTemp};
 
   Random& random_;
   const Policies& policies_;
