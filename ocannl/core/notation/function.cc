@@ -29,6 +29,10 @@ constexpr double kScaleSquared = 6;  // of the source documents
 constexpr int kMaxStacked = 64;
 constexpr char kLastAxis[] = "..., i";
 
+Tensor TensorAt(const Call& call, size_t k) {
+  return std::get<Tensor>(call.args[k].value);
+}
+
 template <class Scaled>
 Function ScaledInit(std::string name, Scaled scaled) {
   auto apply = [name, scaled](const Call& call) -> absl::StatusOr<Tensor> {
@@ -41,7 +45,7 @@ Function ScaledInit(std::string name, Scaled scaled) {
     }
     double scale_sq = kScaleSquared;
     if (call.args.size() > 1) {
-      const auto& node = std::get<Tensor>(call.args[1].value).node();
+      const auto& node = TensorAt(call, 1).node();
       const auto* number = std::get_if<NumberSource>(&node.source);
       if (number == nullptr) {
         return absl::InvalidArgumentError(absl::StrCat(
@@ -50,15 +54,10 @@ Function ScaledInit(std::string name, Scaled scaled) {
       }
       scale_sq = number->value;
     }
-    return scaled(std::get<Tensor>(call.args[0].value), *call.parameter,
-                  scale_sq);
+    return scaled(TensorAt(call, 0), *call.parameter, scale_sq);
   };
   return {
       .name = std::move(name), .min_args = 1, .max_args = 2, .apply = apply};
-}
-
-Tensor TensorAt(const Call& call, size_t k) {
-  return std::get<Tensor>(call.args[k].value);
 }
 
 // Argument `k` from 0, which is a whole number.
@@ -72,63 +71,70 @@ absl::StatusOr<int64_t> WholeAt(const Call& call, size_t k) {
       "argument ", k + 1, " is a whole number, but it was given ", node.text));
 }
 
-// Functions of tensors, then of whole numbers.
-template <class Apply>
-Function OfNumbers(std::string name, int tensors, int numbers, std::string spec,
-                   Apply apply) {
-  auto checked = [=](const Call& call) -> absl::StatusOr<Tensor> {
-    std::vector<int64_t> values;
-    for (int k = tensors; k < tensors + numbers; ++k) {
-      OCANNL_ASSIGN_OR_RETURN(values.emplace_back(), WholeAt(call, k));
-    }
-    return apply(call, values);
-  };
-  return {.name = std::move(name),
-          .min_args = tensors + numbers,
-          .max_args = tensors + numbers,
-          .apply = checked,
-          .spec = std::move(spec)};
-}
-
 using Numbers = std::vector<int64_t>;
 
-void AddIndexing(std::vector<Function>& functions) {
-  auto add = [&](std::string name, int tensors, int numbers, std::string spec,
-                 auto apply) {
-    functions.push_back(
-        OfNumbers(std::move(name), tensors, numbers, std::move(spec), apply));
-  };
-  add("range", 0, 1, "", [](const Call& c, const Numbers& n) {
+class FunctionTable {
+ public:
+  // Of `tensors` and then of `numbers`, whole ones.
+  template <class Apply>
+  void Add(std::string name, int tensors, int numbers, std::string spec,
+           Apply apply) {
+    auto checked = [=](const Call& call) -> absl::StatusOr<Tensor> {
+      Numbers values;
+      for (int k = tensors; k < tensors + numbers; ++k) {
+        OCANNL_ASSIGN_OR_RETURN(values.emplace_back(), WholeAt(call, k));
+      }
+      return apply(call, values);
+    };
+    functions.push_back({.name = std::move(name),
+                         .min_args = tensors + numbers,
+                         .max_args = tensors + numbers,
+                         .apply = checked,
+                         .spec = std::move(spec)});
+  }
+  // Of tensors, without a spec.
+  template <class Apply>
+  void Add(std::string name, int tensors, Apply apply) {
+    functions.push_back({std::move(name), tensors, tensors, apply});
+  }
+
+  std::vector<Function> functions;
+};
+
+void AddIndexing(FunctionTable& table) {
+  table.Add("range", 0, 1, "", [](const Call& c, const Numbers& n) {
     return Range(*c.graph, n[0], DType::kF32, c.where);
   });
-  add("dim", 1, 0, "", [](const Call& c, const Numbers&) {
+  table.Add("dim", 1, [](const Call& c) {
     return EmbedDim(TensorAt(c, 0), {kRowKinds.begin(), kRowKinds.end()},
                     c.where);
   });
-  add("one_hot", 1, 1, "", [](const Call& c, const Numbers& n) {
+  table.Add("one_hot", 1, 1, "", [](const Call& c, const Numbers& n) {
     const Tensor hot = OneHot(TensorAt(c, 0), n[0], DType::kF32, c.where);
     const bool is_error =
         std::holds_alternative<ErrorSource>(hot.node().source);
     if (!is_error) c.graph->Open(hot.id);
     return hot;
   });
-  add("gather", 2, 0, "v->d; ...| => ...|d", [](const Call& c, const Numbers&) {
-    return Gather(c.spec, TensorAt(c, 0), TensorAt(c, 1), c.where);
-  });
-  add("scatter_add", 2, 1, "b, d; b => v, d",
-      [](const Call& c, const Numbers& n) {
-        return ScatterAdd(c.spec, TensorAt(c, 0), TensorAt(c, 1), n[0],
-                          c.where);
-      });
-  add("argmax", 1, 0, kLastAxis, [](const Call& c, const Numbers&) {
+  table.Add("gather", 2, 0, "v->d; ...| => ...|d",
+            [](const Call& c, const Numbers&) {
+              return Gather(c.spec, TensorAt(c, 0), TensorAt(c, 1), c.where);
+            });
+  table.Add("scatter_add", 2, 1, "b, d; b => v, d",
+            [](const Call& c, const Numbers& n) {
+              return ScatterAdd(c.spec, TensorAt(c, 0), TensorAt(c, 1), n[0],
+                                c.where);
+            });
+  table.Add("argmax", 1, 0, kLastAxis, [](const Call& c, const Numbers&) {
     return ArgMax(c.spec, TensorAt(c, 0), c.where);
   });
-  add("argmin", 1, 0, kLastAxis, [](const Call& c, const Numbers&) {
+  table.Add("argmin", 1, 0, kLastAxis, [](const Call& c, const Numbers&) {
     return ArgMin(c.spec, TensorAt(c, 0), c.where);
   });
-  add("cumulative_sum", 1, 0, kLastAxis, [](const Call& c, const Numbers&) {
-    return CumulativeSum(c.spec, TensorAt(c, 0), c.where);
-  });
+  table.Add("cumulative_sum", 1, 0, kLastAxis,
+            [](const Call& c, const Numbers&) {
+              return CumulativeSum(c.spec, TensorAt(c, 0), c.where);
+            });
 }
 
 // "2|_->4": positions are sizes, and _ is open.
@@ -151,66 +157,61 @@ absl::StatusOr<Shape> ShapeOf(const std::string& text) {
       "\"", text, "\" is no shape; write one such as \"2|3->4,_\""));
 }
 
-void AddArranging(std::vector<Function>& functions) {
-  auto add = [&](std::string name, int tensors, int numbers, std::string spec,
-                 auto apply) {
-    functions.push_back(
-        OfNumbers(std::move(name), tensors, numbers, std::move(spec), apply));
-  };
-  add("interleave", 2, 0, kLastAxis, [](const Call& c, const Numbers&) {
+void AddArranging(FunctionTable& table) {
+  table.Add("interleave", 2, 0, kLastAxis, [](const Call& c, const Numbers&) {
     return Interleave(c.spec, TensorAt(c, 0), TensorAt(c, 1), c.where);
   });
-  add("every_nth", 1, 2, kLastAxis, [](const Call& c, const Numbers& n) {
+  table.Add("every_nth", 1, 2, kLastAxis, [](const Call& c, const Numbers& n) {
     return EveryNth(c.spec, TensorAt(c, 0), n[0], n[1], c.where);
   });
-  add("part", 1, 2, kLastAxis, [](const Call& c, const Numbers& n) {
+  table.Add("part", 1, 2, kLastAxis, [](const Call& c, const Numbers& n) {
     return Part(c.spec, TensorAt(c, 0), n[0], n[1], c.where);
   });
-  add("reshape", 1, 0, "2,3",
-      [](const Call& c, const Numbers&) -> absl::StatusOr<Tensor> {
-        OCANNL_ASSIGN_OR_RETURN(Shape shape, ShapeOf(c.spec));
-        return Reshape(c.args[0], shape);
-      });
-  functions.push_back({.name = "stack",
-                       .min_args = 1,
-                       .max_args = kMaxStacked,
-                       .apply =
-                           [](const Call& call) {
-                             std::vector<Tensor> parts;
-                             for (size_t k = 0; k < call.args.size(); ++k) {
-                               parts.push_back(TensorAt(call, k));
-                             }
-                             return Stack(call.spec, parts, call.where);
-                           },
-                       .spec = "i, ..."});
+  table.Add("reshape", 1, 0, "2,3",
+            [](const Call& c, const Numbers&) -> absl::StatusOr<Tensor> {
+              OCANNL_ASSIGN_OR_RETURN(Shape shape, ShapeOf(c.spec));
+              return Reshape(c.args[0], shape);
+            });
+  table.functions.push_back({.name = "stack",
+                             .min_args = 1,
+                             .max_args = kMaxStacked,
+                             .apply =
+                                 [](const Call& call) {
+                                   std::vector<Tensor> parts;
+                                   for (size_t k = 0; k < call.args.size();
+                                        ++k) {
+                                     parts.push_back(TensorAt(call, k));
+                                   }
+                                   return Stack(call.spec, parts, call.where);
+                                 },
+                             .spec = "i, ..."});
 }
 
 // uniform1(), uniform1_at(counter), uniform1_f64(), uniform1_at_f64(counter).
-void AddRandom(std::vector<Function>& functions) {
+void AddRandom(FunctionTable& table) {
   auto add = [&](const std::string& name, decltype(&Uniform) random,
                  DType dtype) {
     const std::string suffix =
         dtype == DType::kF32 ? "" : absl::StrCat("_", Name(dtype));
-    functions.push_back({name + suffix, 0, 0, [=](const Call& call) {
-                           return random(*call.graph, {dtype}, call.where);
-                         }});
-    functions.push_back(
-        {absl::StrCat(name, "_at", suffix), 1, 1, [=](const Call& call) {
-           Tensor counter = TensorAt(call, 0);
-           const DType from = counter.node().dtype;
-           const bool is_long = IsInteger(from) && SizeOf(from) == 8;
-           const TensorSource& source = counter.node().source;
-           const auto* data = std::get_if<DataSource>(&source);
-           const bool has_fractions =
-               data != nullptr && data->digits != nullptr &&
-               !absl::c_all_of(data->digits->values<double>(), IsWholeNumber);
-           // By way of f32, a static index would lose bits. What has fractions
-           // is an error.
-           if (!IsNumberLike(source) && !is_long && !has_fractions) {
-             counter = InDType(counter, DType::kU32, call.where);
-           }
-           return random(*call.graph, {dtype, counter}, call.where);
-         }});
+    table.Add(name + suffix, 0, [=](const Call& call) {
+      return random(*call.graph, {dtype}, call.where);
+    });
+    table.Add(absl::StrCat(name, "_at", suffix), 1, [=](const Call& call) {
+      Tensor counter = TensorAt(call, 0);
+      const DType from = counter.node().dtype;
+      const bool is_long = IsInteger(from) && SizeOf(from) == 8;
+      const TensorSource& source = counter.node().source;
+      const auto* data = std::get_if<DataSource>(&source);
+      const bool has_fractions =
+          data != nullptr && data->digits != nullptr &&
+          !absl::c_all_of(data->digits->values<double>(), IsWholeNumber);
+      // By way of f32, a static index would lose bits. What has fractions is an
+      // error.
+      if (!IsNumberLike(source) && !is_long && !has_fractions) {
+        counter = InDType(counter, DType::kU32, call.where);
+      }
+      return random(*call.graph, {dtype, counter}, call.where);
+    });
   };
 #define OCANNL_DRAWS(enumerator, text, type)                                \
   if (IsSigned(DType::k##enumerator) && !IsInteger(DType::k##enumerator)) { \
@@ -224,56 +225,46 @@ void AddRandom(std::vector<Function>& functions) {
 }
 
 std::vector<Function> MakeFunctions() {
-  std::vector<Function> functions;
+  FunctionTable table;
   for (Op op : AllOps()) {
     if (IsInfix(op) || op == Op::kConvert || op == Op::kBitcast) continue;
-    functions.push_back(
-        {.name = std::string(Info(op).text),
-         .min_args = Info(op).arity,
-         .max_args = Info(op).arity,
-         .apply = [op](const Call& call) { return Pointwise(op, call.args); }});
+    table.Add(std::string(Info(op).text), Info(op).arity,
+              [op](const Call& call) { return Pointwise(op, call.args); });
   }
-#define OCANNL_CONVERSIONS(enumerator, text, type)                           \
-  functions.push_back({text, 1, 1, [](const Call& call) {                    \
-                         return Convert(call.args[0], DType::k##enumerator); \
-                       }});                                                  \
-  functions.push_back({"bits_" text, 1, 1, [](const Call& call) {            \
-                         return Bitcast(call.args[0], DType::k##enumerator); \
-                       }});
+#define OCANNL_CONVERSIONS(enumerator, text, type)      \
+  table.Add(text, 1, [](const Call& call) {             \
+    return Convert(call.args[0], DType::k##enumerator); \
+  });                                                   \
+  table.Add("bits_" text, 1, [](const Call& call) {     \
+    return Bitcast(call.args[0], DType::k##enumerator); \
+  });
   OCANNL_DTYPES(OCANNL_CONVERSIONS)
 #undef OCANNL_CONVERSIONS
-  functions.push_back({.name = "stretch",
-                       .min_args = 1,
-                       .max_args = 1,
-                       .apply = [](const Call& call) {
-                         return Stretch(TensorAt(call, 0), call.where);
-                       }});
-  functions.push_back({"where", 3, 3, [](const Call& call) {
-                         return Where(call.args[0], call.args[1], call.args[2]);
-                       }});
-  functions.push_back({"type_as", 2, 2, [](const Call& call) {
-                         return InDType(TensorAt(call, 0),
-                                        DecidedDType(TensorAt(call, 1)),
-                                        call.where);
-                       }});
-  functions.push_back({"widen", 1, 1, [](const Call& call) {
-                         const Tensor x = TensorAt(call, 0);
-                         return InDType(x, ComputeDType(DecidedDType(x)),
-                                        call.where);
-                       }});
-  functions.push_back({"stop_gradient", 1, 1, [](const Call& call) {
-                         return StopGradient(call.args[0]);
-                       }});
-  AddIndexing(functions);
-  AddArranging(functions);
-  functions.push_back({"embed_self_id", 0, 0, [](const Call& call) {
-                         return Number(*call.graph, call.graph->size(),
-                                       call.where);
-                       }});
-  AddRandom(functions);
-  functions.push_back(ScaledInit("kaiming", Kaiming));
-  functions.push_back(ScaledInit("xavier", Xavier));
-  return functions;
+  table.Add("stretch", 1, [](const Call& call) {
+    return Stretch(TensorAt(call, 0), call.where);
+  });
+  table.Add("where", 3, [](const Call& call) {
+    return Where(call.args[0], call.args[1], call.args[2]);
+  });
+  table.Add("type_as", 2, [](const Call& call) {
+    return InDType(TensorAt(call, 0), DecidedDType(TensorAt(call, 1)),
+                   call.where);
+  });
+  table.Add("widen", 1, [](const Call& call) {
+    const Tensor x = TensorAt(call, 0);
+    return InDType(x, ComputeDType(DecidedDType(x)), call.where);
+  });
+  table.Add("stop_gradient", 1,
+            [](const Call& call) { return StopGradient(call.args[0]); });
+  AddIndexing(table);
+  AddArranging(table);
+  table.Add("embed_self_id", 0, [](const Call& call) {
+    return Number(*call.graph, call.graph->size(), call.where);
+  });
+  AddRandom(table);
+  table.functions.push_back(ScaledInit("kaiming", Kaiming));
+  table.functions.push_back(ScaledInit("xavier", Xavier));
+  return std::move(table.functions);
 }
 
 const std::vector<Function>& Functions() {

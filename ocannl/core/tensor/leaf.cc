@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/tensor/leaf.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -25,8 +24,9 @@ Tensor AddLeaf(Graph& graph, TensorSource source, std::string name,
                std::string text, DType dtype, Boxed<ShapeSpec> spec,
                SourceLocation where,
                std::optional<MemoryRequest> memory = std::nullopt) {
-  bool trains = std::holds_alternative<ParamSource>(source) &&
-                IsFloat(ComputeDType(dtype));
+  const auto* param = std::get_if<ParamSource>(&source);
+  const bool trains =
+      param != nullptr && !param->is_input && IsFloat(ComputeDType(dtype));
   TensorId id = graph.Add({.source = std::move(source),
                            .name = std::move(name),
                            .text = std::move(text),
@@ -40,16 +40,9 @@ Tensor AddLeaf(Graph& graph, TensorSource source, std::string name,
 
 Tensor AddInput(Graph& graph, std::string name, DType dtype, ShapeSpec spec,
                 SourceLocation where) {
-  const TensorId id = graph.Add(
-      {.source = ParamSource{.is_input = true},
-       .name = name,
-       .text = std::move(name),
-       .dtype = dtype,
-       .spec = std::move(spec),
-       .has_gradient = false,
-       .where = where,
-       .memory = MemoryRequest{MemoryMode::kOnDevice, "the host writes it"}});
-  return {&graph, id};
+  return AddLeaf(graph, ParamSource{.is_input = true}, name, name, dtype,
+                 std::move(spec), where,
+                 MemoryRequest{MemoryMode::kOnDevice, "the host writes it"});
 }
 
 // The parameter that is given again where `name` with `spec` is asked for.
