@@ -3,15 +3,12 @@
 
 #include <xxhash.h>
 
-#include <algorithm>
-#include <cstring>
 #include <iterator>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/base/system/stop_signals.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/fit/fit_parts.h"
@@ -194,52 +191,6 @@ absl::StatusOr<FitStep> StepOf(Fitted& fitted) {
                      }};
 }
 
-// Error: something stopped the training before its end.
-absl::Status CheckIsWhole(const FitLoopEnd& end, const FitOptions& options) {
-  const std::string& kept =
-      options.save.empty() ? options.checkpoints : options.save;
-  // On all ranks, whatever their flags: those that went on would wait for them.
-  if (end.signal != 0) {
-    return absl::CancelledError(absl::StrCat(
-        "stopped by ", strsignal(end.signal), " after ", end.history.steps_done,
-        " steps; ", kept, " has what was trained"));
-  }
-  return absl::Status(
-      end.log_status.code(),
-      absl::StrCat(end.log_status.message(),
-                   kept.empty() ? "" : "; what was trained is in ", kept));
-}
-
-// Goes on where the options say, runs the steps, and saves.
-absl::Status Train(const FitStep& step, const FitData& data,
-                   const FitOptions& options, FitHistory& history) {
-  const int64_t all_steps = options.epochs * step.batches;
-  Communicator* ranks = options.communicator;
-  std::optional<StopSignals> signals;
-  if (!options.save.empty() || !options.checkpoints.empty()) signals.emplace();
-  std::optional<SavedRun> saved;
-  int64_t begin = 0;
-  if (ranks == nullptr || ranks->rank() == 0) {
-    OCANNL_ASSIGN_OR_RETURN(
-        SavedRun run,
-        SavedRun::Make(step, options, CourseOf(data, options), all_steps));
-    saved.emplace(std::move(run));
-    begin = saved->begin().steps_done;
-  }
-  OCANNL_RETURN_IF_ERROR(BroadcastValue(ranks, begin));
-  const int64_t end =
-      options.epochs_now > 0
-          ? std::min(all_steps, begin + options.epochs_now * step.batches)
-          : all_steps;
-  OCANNL_ASSIGN_OR_RETURN(
-      FitLoopEnd ended,
-      FitLoop(step, options, saved ? &*saved : nullptr, begin, end));
-  if (saved) OCANNL_RETURN_IF_ERROR(saved->Finish(ended.history));
-  OCANNL_RETURN_IF_ERROR(CheckIsWhole(ended, options));
-  history = std::move(ended.history);
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Fitted>> Fit(const Backend* backend,
@@ -284,7 +235,8 @@ absl::StatusOr<std::unique_ptr<Fitted>> Fit(const Backend* backend,
     OCANNL_RETURN_IF_ERROR(collect());
     return code.Measure(*fitted->test);
   };
-  OCANNL_RETURN_IF_ERROR(Train(step, data, options, fitted->history));
+  OCANNL_ASSIGN_OR_RETURN(fitted->history,
+                          RunFit(step, CourseOf(data, options), options));
   if (shards) OCANNL_RETURN_IF_ERROR(fitted->parallel->SyncRanks());
   OCANNL_RETURN_IF_ERROR(collect());
   return fitted;

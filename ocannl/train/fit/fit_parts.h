@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The parts of Fit (fit.h): what one device and several shards share, the loop,
-// and what a run saves.
+// and what a file has of a training.
 #ifndef OCANNL_TRAIN_FIT_FIT_PARTS_H_
 #define OCANNL_TRAIN_FIT_FIT_PARTS_H_
 
@@ -18,9 +18,6 @@
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/state.h"
-#include "ocannl/train/checkpoint/interval.h"
-#include "ocannl/train/checkpoint/series.h"
-#include "ocannl/train/distributed/communicator.h"
 #include "ocannl/train/fit/course.h"
 #include "ocannl/train/fit/fit.h"
 #include "ocannl/train/model.h"
@@ -54,68 +51,25 @@ struct FitStep {
   std::function<absl::StatusOr<Measures>()> measure = nullptr;
 };
 
-// What a run saves and logs, and goes on from, by the options.
-class SavedRun {
- public:
-  // Restores what is to go on. Errors: what cannot be loaded, is of another
-  // network or course, is at its end, or can never be saved or logged.
-  static absl::StatusOr<SavedRun> Make(const FitStep& step,
-                                       const FitOptions& options, Course course,
-                                       int64_t end_step);
+// Writes to the context of the step how far a training is, and returns the
+// arrays that a file has: the state, and these. Error: that of WriteAll.
+absl::StatusOr<std::vector<Array>> KeepProgress(const FitStep& step,
+                                                const Course& course,
+                                                const FitHistory& history);
 
-  const FitHistory& begin() const { return begin_; }
+// Restores what the file at `path` has, to the context and the history. Returns
+// what is to be said of it. Errors: it is of another network, or course.
+absl::StatusOr<std::string> RestoreProgress(const std::string& path,
+                                            const FitStep& step,
+                                            const Course& course,
+                                            FitHistory& history);
 
-  // After a step: saves a checkpoint where one is due by its interval, for
-  // which `sync` gives the history the latest losses. After an epoch, logs it,
-  // and saves a checkpoint unless that has an interval of its own.
-  bool IsDue(int64_t steps_done);
-  absl::Status SaveCheckpoint(const FitHistory& history) const;
-  bool saves_epochs() const { return checkpoints_ && !interval_; }
-  absl::Status Log(const EpochMetrics& metrics) const {
-    return log_ ? log_->Write(metrics) : absl::OkStatus();
-  }
-
-  // At the end of the run, which may not be that of the training: a checkpoint,
-  // and the file of `save`.
-  absl::Status Finish(const FitHistory& history) const;
-
- private:
-  SavedRun(const FitStep& step, const FitOptions& options, Course course,
-           int64_t end_step)
-      : step_(step),
-        options_(options),
-        course_(std::move(course)),
-        end_step_(end_step) {}
-
-  absl::Status Open();
-  absl::StatusOr<std::string> Restore(const std::string& path);
-  absl::Status GoOn();
-  std::vector<Array> Arrays() const;
-  absl::Status Keep(const FitHistory& history) const;
-
-  const FitStep& step_;
-  const FitOptions& options_;
-  Course course_;
-  int64_t end_step_;
-  FitHistory begin_;
-  std::optional<CheckpointSeries> checkpoints_;
-  std::optional<CheckpointInterval> interval_;
-  std::optional<MetricsLog> log_;
-};
-
-// Runs the steps from those of saved->begin() to `end`, or to one at which
-// StopSignals (core/base/system/stop_signals.h) were received by the first
-// rank; prints, measures, logs and saves on the way. `saved` is null for other
-// ranks, which do as many steps as `begin` and `end` say. Sets `signal` to what
-// stopped it, or 0. Errors: those of steps, callbacks and files.
-struct FitLoopEnd {
-  FitHistory history;
-  int signal = 0;
-  absl::Status log_status;  // an error stopped it: the log cannot be written
-};
-absl::StatusOr<FitLoopEnd> FitLoop(const FitStep& step,
-                                   const FitOptions& options, SavedRun* saved,
-                                   int64_t begin, int64_t end);
+// Goes on where the options say, and runs the steps to the end of the training
+// or of epochs_now, or to one at which the first rank received StopSignals
+// (core/base/system/stop_signals.h); prints, measures, logs and saves on the
+// way. Errors: those of Fit, of what it trains.
+absl::StatusOr<FitHistory> RunFit(const FitStep& step, const Course& course,
+                                  const FitOptions& options);
 
 }  // namespace ocannl::train
 
