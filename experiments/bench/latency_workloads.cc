@@ -146,25 +146,23 @@ WorkloadMaker LowerMaker(const Subject& subject) {
 struct Started {
   Device device;
   Stream stream;
-  std::optional<Routine> init;
+  std::optional<Context> context;
 
   explicit Started(const Backend* backend)
       : device("host", backend), stream(&device) {}
 };
 
-absl::StatusOr<std::unique_ptr<Started>> Start(const train::FitCode& moons,
+absl::StatusOr<std::unique_ptr<Started>> Start(train::FitCode& moons,
                                                const Backend* backend) {
   auto started = std::make_unique<Started>(backend);
-  OCANNL_ASSIGN_OR_RETURN(Routine init,
-                          ToRoutine(Context(&started->stream), moons.init, {}));
-  OCANNL_RETURN_IF_ERROR(init.Run());
-  started->init = std::move(init);
+  OCANNL_ASSIGN_OR_RETURN(started->context,
+                          moons.Start(Context(&started->stream)));
   return started;
 }
 
 absl::Status FirstLoss(const train::FitCode& moons, const Started& started) {
   OCANNL_ASSIGN_OR_RETURN(Routine step,
-                          ToRoutine(started.init->context(), moons.step, {}));
+                          ToRoutine(*started.context, moons.step, {}));
   OCANNL_RETURN_IF_ERROR(step.Set("batch_n", 0));
   OCANNL_RETURN_IF_ERROR(step.Set("step", 0));
   OCANNL_RETURN_IF_ERROR(step.Run());
@@ -175,14 +173,14 @@ absl::Status FirstLoss(const train::FitCode& moons, const Started& started) {
 // assignments that initialise and step; from those of the step.
 enum class From { kPoints, kAssignments, kStep };
 
-absl::Status FirstResult(From from, const train::FitCode& moons,
+absl::Status FirstResult(From from, train::FitCode& moons,
                          const Backend* backend, const Started& ready) {
   if (from == From::kStep) return FirstLoss(moons, ready);
   std::unique_ptr<train::FitCode> own;
   if (from == From::kPoints) {
     OCANNL_ASSIGN_OR_RETURN(own, MakeModel());
   }
-  const train::FitCode& model = own != nullptr ? *own : moons;
+  train::FitCode& model = own != nullptr ? *own : moons;
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Started> started,
                           Start(model, backend));
   return FirstLoss(model, *started);
@@ -195,7 +193,7 @@ WorkloadMaker FirstResultMaker(From from, absl::string_view suffix) {
           .brief = true,
           .make = [=](const Setting& setting) -> absl::StatusOr<Workload> {
             Workload workload{.name = name};
-            OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<const train::FitCode> moons,
+            OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<train::FitCode> moons,
                                     MakeModel());
             for (const Tier& tier : setting.tiers) {
               OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<const Started> ready,

@@ -19,6 +19,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/loop/lower.h"
 #include "ocannl/core/runtime/recording.h"
+#include "ocannl/train/model.h"
 
 namespace ocannl {
 namespace {
@@ -89,10 +90,14 @@ class RoutineTraining {
 
   absl::Status Link() {
     Context context(&stream_);
-    OCANNL_ASSIGN_OR_RETURN(Routine init,
-                            ToRoutine(context, moons_->model->init, {}));
+    train::FitCode& code = *moons_->model;
+    OCANNL_ASSIGN_OR_RETURN(Assignments first,
+                            train::InitParams(code.model, code.loss));
+    OCANNL_ASSIGN_OR_RETURN(
+        Routine init,
+        ToRoutine(context, train::Sequence("init", {first, code.init}), {}));
     OCANNL_ASSIGN_OR_RETURN(Routine step,
-                            ToRoutine(init.context(), moons_->model->step, {}));
+                            ToRoutine(init.context(), code.step, {}));
     OCANNL_ASSIGN_OR_RETURN(batch_, step.Static("batch_n"));
     OCANNL_ASSIGN_OR_RETURN(step_number_, step.Static("step"));
     OCANNL_ASSIGN_OR_RETURN(

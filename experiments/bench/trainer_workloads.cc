@@ -38,11 +38,10 @@ Contender EpochOf(std::string name, Step step, Sync sync) {
 struct Declared {
   Declared(const Backend* backend) : device("host", backend) {}
 
-  absl::Status Link(const train::FitCode& model) {
-    OCANNL_ASSIGN_OR_RETURN(Routine init,
-                            ToRoutine(Context(&stream), model.init, {}));
-    OCANNL_RETURN_IF_ERROR(init.Run());
-    OCANNL_ASSIGN_OR_RETURN(routine, ToRoutine(init.context(), model.step, {}));
+  absl::Status Link(train::FitCode& model) {
+    OCANNL_ASSIGN_OR_RETURN(const Context started,
+                            model.Start(Context(&stream)));
+    OCANNL_ASSIGN_OR_RETURN(routine, ToRoutine(started, model.step, {}));
     OCANNL_ASSIGN_OR_RETURN(batch, routine->Static("batch_n"));
     OCANNL_ASSIGN_OR_RETURN(number, routine->Static("step"));
     return absl::OkStatus();

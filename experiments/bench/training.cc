@@ -16,8 +16,8 @@ namespace ocannl {
 
 namespace {
 
-// `code`, with the values that `init` leaves, if wanted.
-absl::StatusOr<Training> TrainingOf(const Assignments& init,
+// `code`, part of `model`, with the values that Start leaves, if wanted.
+absl::StatusOr<Training> TrainingOf(train::FitCode& model,
                                     const Assignments& code,
                                     const std::string& loss, bool with_values) {
   Training training{.step = {}, .first_values = {}, .loss = loss};
@@ -26,17 +26,14 @@ absl::StatusOr<Training> TrainingOf(const Assignments& init,
   interp::InterpBackend backend;
   Device device("host", &backend);
   Stream stream(&device);
-  Context context(&stream);
-  OCANNL_ASSIGN_OR_RETURN(Routine routine, ToRoutine(context, init, {}));
-  OCANNL_RETURN_IF_ERROR(routine.Run());
+  OCANNL_ASSIGN_OR_RETURN(const Context context, model.Start(Context(&stream)));
   for (const Array& array : code.arrays) {
     if (array.data == nullptr) continue;
     training.first_values.emplace(array.name, array.data->Reshaped(array.dims));
   }
-  for (const Array& array : init.arrays) {
-    if (array.data != nullptr || !IsKept(array.memory)) continue;
-    OCANNL_ASSIGN_OR_RETURN(NdArray values, context.Read(array.name));
-    training.first_values.emplace(array.name, std::move(values));
+  for (const std::string& name : context.ArrayNames()) {
+    OCANNL_ASSIGN_OR_RETURN(NdArray values, context.Read(name));
+    training.first_values.emplace(name, std::move(values));
   }
   return training;
 }
@@ -65,9 +62,8 @@ absl::StatusOr<Moons> PrepareMoons() {
   OCANNL_ASSIGN_OR_RETURN(moons.model, MakeMoons(points, {}));
   CHECK_EQ(moons.model->batches * MoonsOptions().epochs, kMoonsSteps);
   OCANNL_ASSIGN_OR_RETURN(
-      moons.training,
-      TrainingOf(moons.model->init, moons.model->step, "scalar_loss",
-                 /*with_values=*/true));
+      moons.training, TrainingOf(*moons.model, moons.model->step, "scalar_loss",
+                                 /*with_values=*/true));
   return moons;
 }
 
@@ -84,10 +80,10 @@ absl::StatusOr<NetTraining> PrepareNet(const Lessons& lessons,
   NetTraining training;
   OCANNL_ASSIGN_OR_RETURN(
       training.step,
-      TrainingOf(supervised->init, supervised->step, "loss", with_values));
+      TrainingOf(*supervised, supervised->step, "loss", with_values));
   OCANNL_ASSIGN_OR_RETURN(
       training.forward,
-      TrainingOf(supervised->init, supervised->test, "test_loss", with_values));
+      TrainingOf(*supervised, supervised->test, "test_loss", with_values));
   return training;
 }
 

@@ -45,11 +45,9 @@ absl::Status Lesson() {
   OCANNL_ASSIGN_OR_RETURN(const Backend* backend, FindTier("interp"));
   Device device("host", backend);
   Stream stream(&device);
-  OCANNL_ASSIGN_OR_RETURN(Assignments init, train::InitParams(model, l));
-  OCANNL_ASSIGN_OR_RETURN(Routine start, ToRoutine(Context(&stream), init, {}));
-  OCANNL_RETURN_IF_ERROR(start.Run());
-  OCANNL_ASSIGN_OR_RETURN(Routine routine,
-                          ToRoutine(start.context(), step, {}));
+  OCANNL_ASSIGN_OR_RETURN(const Context started,
+                          train::RunInit(model, l, {}, Context(&stream)));
+  OCANNL_ASSIGN_OR_RETURN(Routine routine, ToRoutine(started, step, {}));
   for (int k = 0; k < 2; ++k) {
     OCANNL_RETURN_IF_ERROR(routine.Run());
     for (const char* name :

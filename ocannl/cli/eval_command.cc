@@ -19,6 +19,7 @@
 #include "ocannl/core/runtime/npy.h"
 #include "ocannl/flags/run_options.h"
 #include "ocannl/print_values.h"
+#include "ocannl/train/run.h"
 
 namespace ocannl {
 namespace {
@@ -84,11 +85,12 @@ absl::Status EvalCommand(const CommandLine& line, std::ostream& out) {
   for (const auto& [name, values] : expression->values) {
     OCANNL_RETURN_IF_ERROR(context.Write(name, values));
   }
-  OCANNL_ASSIGN_OR_RETURN(Routine init,
-                          ToRoutine(context, expression->init, options));
-  OCANNL_RETURN_IF_ERROR(init.Run());
+  train::Model& model = expression->model;
+  OCANNL_ASSIGN_OR_RETURN(
+      const Context started,
+      train::RunInit(model, {&model.graph, expression->result}, {}, context));
   OCANNL_ASSIGN_OR_RETURN(Routine routine,
-                          ToRoutine(init.context(), expression->code, options));
+                          ToRoutine(started, expression->code, options));
   OCANNL_RETURN_IF_ERROR(SetStatics(line, routine));
   OCANNL_RETURN_IF_ERROR(routine.Run());
   ReportTier(line, stream);

@@ -140,8 +140,7 @@ absl::Status CheckAreGiven(const Graph& graph) {
   for (TensorId id{0}; id.index < graph.size(); ++id.index) {
     const TensorNode& node = graph[id];
     const auto* param = std::get_if<ParamSource>(&node.source);
-    if (param == nullptr || param->has_init() || node.has_gradient)
-      continue;
+    if (param == nullptr || param->has_init() || node.has_gradient) continue;
     return UserError("\"", node.name,
                      "\" in quotes is an array from outside, which ",
                      "is not given; add --in=", node.name,
@@ -221,7 +220,6 @@ absl::Status AskForMemory(const CommandLine& line, bool of_gradients,
 absl::Status MakeCode(const CommandLine& line, Expression& expression) {
   train::Model& model = expression.model;
   Tensor result{&model.graph, expression.result};
-  OCANNL_ASSIGN_OR_RETURN(expression.init, train::InitParams(model, result));
   if (!line.Has("grad")) {
     OCANNL_ASSIGN_OR_RETURN(expression.code, train::Forward(model, result));
     return absl::OkStatus();

@@ -27,7 +27,6 @@ struct Expression {
   std::vector<TensorId> gradients_of;  // whose gradients are asked for
   // The inputs among those, which are parameters of the graph.
   std::vector<std::pair<std::string, NdArray>> values;
-  Assignments init;  // of the parameters that the expression declares
   Assignments code;  // forward and, if gradients are asked for, backward
 };
 

@@ -101,8 +101,9 @@ absl::StatusOr<std::vector<Tensor>> KeepGradients(
 // Whether the tensor is a parameter that training changes: one with a gradient.
 bool IsParam(Tensor t);
 
-// The code that gives all parameters of `t` their first values. Errors: those
-// of CheckIsIn; shapes that do not fit.
+// The code that gives all parameters of `t` their first values, to look at or
+// for code of one's own; RunInit (run.h) runs it. Errors: those of CheckIsIn;
+// shapes that do not fit.
 absl::StatusOr<Assignments> InitParams(Model& model, Tensor t);
 
 // The parameters that training of `t` changes, in the order of their creation:

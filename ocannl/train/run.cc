@@ -66,12 +66,12 @@ absl::StatusOr<Context> ForwardAndContext(Model& model, Tensor t,
   for (Tensor p : AllParameters(model, t)) {
     if (!absl::c_linear_search(there, p.node().name)) missing.push_back(p.id);
   }
-  OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, missing, model.shapes));
-  Assignments init = Initialize(model.graph, model.shapes, missing);
   OCANNL_ASSIGN_OR_RETURN(Assignments forward, Forward(model, t));
+  forward.name = "forward";
   OCANNL_ASSIGN_OR_RETURN(
-      Routine routine,
-      ToRoutine(context, Sequence("forward", {init, forward}), {}));
+      const Context started,
+      RunFirstValues(model.graph, model.shapes, missing, {}, context));
+  OCANNL_ASSIGN_OR_RETURN(Routine routine, ToRoutine(started, forward, {}));
   OCANNL_RETURN_IF_ERROR(SyncRun(routine));
   return routine.context();
 }

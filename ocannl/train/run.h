@@ -25,10 +25,10 @@
 namespace ocannl::train {
 
 // Gives all parameters of `t` their first values in `context` and then runs
-// `also`, such as the init of UpdateCode: InitParams, ToRoutine and Run at
-// once, with the same values. Parameters that differ only in their random
-// numbers share code (core/first_values.h). Returns the context to link the
-// next routine to. Errors: those of the three.
+// `also`, such as the init of UpdateCode. Parameters that differ only in their
+// random numbers share code (core/first_values.h); the values are those of
+// InitParams. Returns the context to link the next routine to. Errors: those of
+// InitParams, ToRoutine and of a run.
 absl::StatusOr<Context> RunInit(Model& model, Tensor t, Assignments also,
                                 const Context& context);
 
@@ -42,7 +42,7 @@ absl::Status SyncRun(Routine& routine, absl::FunctionRef<absl::Status()> then);
 
 // Gives all parameters of `t` that `context` does not have their first values,
 // and computes `t` once. Returns the context that has it. Errors: those of
-// Forward, InitParams and ToRoutine, and of runs.
+// Forward and RunInit.
 absl::StatusOr<Context> ForwardAndContext(Model& model, Tensor t,
                                           const Context& context);
 

@@ -52,7 +52,9 @@ TEST(MoonsTest, EveryPrintedStageStoresTheSameBits) {
   ASSERT_TRUE(points.ok());
   auto moons = MakeMoons(*points, {});
   ASSERT_TRUE(moons.ok()) << moons.status();
-  for (const Assignments& code : {(*moons)->init, (*moons)->step}) {
+  auto init = train::InitParams((*moons)->model, (*moons)->loss);
+  ASSERT_TRUE(init.ok()) << init.status();
+  for (const Assignments& code : {*init, (*moons)->step}) {
     absl::StatusOr<Explanation> explanation = ExplainCode(code, {});
     ASSERT_TRUE(explanation.ok()) << explanation.status();
     ASSERT_GE(explanation->stages.size(), 4u);
@@ -82,10 +84,8 @@ absl::StatusOr<Trained> Train(uint32_t seed, const Backend* backend,
                           MakeMoons(points, options));
   const TestDevice host(backend);
   const Context& context = host.context;
-  OCANNL_ASSIGN_OR_RETURN(Routine init, ToRoutine(context, moons->init, {}));
-  OCANNL_RETURN_IF_ERROR(init.Run());
-  OCANNL_ASSIGN_OR_RETURN(Routine step,
-                          ToRoutine(init.context(), moons->step, {}));
+  OCANNL_ASSIGN_OR_RETURN(const Context started, moons->Start(context));
+  OCANNL_ASSIGN_OR_RETURN(Routine step, ToRoutine(started, moons->step, {}));
   OCANNL_ASSIGN_OR_RETURN(Recording losses,
                           Recording::Make(step.context(), "scalar_loss", 80));
   Trained trained;

@@ -33,9 +33,8 @@ std::vector<NdArray> Declared(const Backend* backend,
   auto moons = MakeMoons(points, Options());
   CHECK_OK(moons.status());
   TestDevice host(backend);
-  auto init = ToRoutine(host.context, (*moons)->init, {});
-  CHECK_OK(init->Run());
-  auto step = ToRoutine(init->context(), (*moons)->step, {});
+  const auto started = (*moons)->Start(host.context);
+  auto step = ToRoutine(*started, (*moons)->step, {});
   for (int k = 0; k < steps; ++k) {
     CHECK_OK(step->Set("batch_n", k % 40));
     CHECK_OK(step->Set("step", k));

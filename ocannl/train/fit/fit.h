@@ -139,20 +139,21 @@ struct FitOptions {
 };
 
 // The code of a training, for those who run it themselves: Fit on one device
-// runs `init`, and `step` for each batch_n and step.
+// calls Start, and runs `step` for each batch_n and step.
 struct FitCode {
   Model model;
   FitNet net;
   Tensor loss{};
   std::vector<Tensor> parameters;  // AllParameters
-  Assignments init, step;          // keeps the loss and learning_rate
+  Assignments init;                // of states: part of Start
+  Assignments step;                // keeps the loss and learning_rate
   Assignments test;                // of the batch test_n; without tests, empty
   NamedTensors measures;
   int64_t batches = 0;              // of an epoch
   std::optional<BatchOrder> order;  // of one that shuffles, in train_order
 
-  // `init` has run in its context. Errors: those of ToRoutine and of a run.
-  absl::StatusOr<Context> Start(const Context& context) const;
+  // RunInit of the loss and `init`. Errors: those of RunInit.
+  absl::StatusOr<Context> Start(const Context& context);
   // Runs `test`, a routine of the code, for all batches. Errors: those of runs.
   absl::StatusOr<Measures> Measure(Routine& test) const;
   // Writes the order of an epoch, from 0, where the training shuffles: `step`

@@ -4,13 +4,13 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/user_error.h"
-#include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/data/data_loader.h"
 #include "ocannl/train/fit/fit.h"
 #include "ocannl/train/fit/fit_parts.h"
 #include "ocannl/train/option_check.h"
+#include "ocannl/train/run.h"
 #include "ocannl/train/sequential_loop.h"
 
 namespace ocannl::train {
@@ -176,8 +176,7 @@ absl::StatusOr<std::unique_ptr<FitCode>> MakeFitCode(
   OCANNL_ASSIGN_OR_RETURN(UpdateCode update,
                           FitUpdate(model, loss, training, options,
                                     options.epochs * made->batches, scale));
-  OCANNL_ASSIGN_OR_RETURN(Assignments init, InitParams(model, loss));
-  made->init = Sequence("init", {init, update.init});
+  made->init = std::move(update.init);
   made->step = Sequence(options.code, {gradient, update.update});
   made->parameters = AllParameters(model, loss);
   OCANNL_RETURN_IF_ERROR(AddTest(data, *made));
@@ -190,10 +189,8 @@ absl::StatusOr<std::unique_ptr<FitCode>> MakeFitCode(
   return made;
 }
 
-absl::StatusOr<Context> FitCode::Start(const Context& context) const {
-  OCANNL_ASSIGN_OR_RETURN(Routine routine, ToRoutine(context, init, {}));
-  OCANNL_RETURN_IF_ERROR(routine.Run());
-  return routine.context();
+absl::StatusOr<Context> FitCode::Start(const Context& context) {
+  return RunInit(model, loss, init, context);
 }
 
 absl::StatusOr<Measures> FitCode::Measure(Routine& routine) const {

@@ -61,7 +61,7 @@ absl::StatusOr<UpdateCode> RuleUpdate(Model& model, Tensor loss,
 // routine that computes the loss, its gradients, and one step of `rule`. Its
 // context() has the loss and the parameters. Networks with states, such as
 // batch normalization, need UpdateStates (blocks/state.h) between the two.
-// Errors: those of GradUpdate, InitParams, RuleUpdate, ToRoutine and of a run.
+// Errors: those of GradUpdate, RuleUpdate, RunInit and ToRoutine.
 absl::StatusOr<Routine> StartTraining(Model& model, Tensor loss,
                                       Tensor learning_rate,
                                       const absl::StatusOr<UpdateRule>& rule,

@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -15,6 +16,7 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/state.h"
 #include "ocannl/train/model.h"
+#include "ocannl/train/run.h"
 #include "ocannl/train/trainer/axes.h"
 #include "ocannl/train/trainer/session.h"
 
@@ -160,22 +162,14 @@ absl::StatusOr<Session::Linked> Session::LinkGradients(
 absl::StatusOr<NdArray> Session::FirstValue(Tensor param) {
   const std::string& name = param.node().name;
   Model& model = tape()->model();
-  OCANNL_ASSIGN_OR_RETURN(Assignments code, InitParams(model, param));
-  const bool has_value =
-      std::any_of(code.list.begin(), code.list.end(), [&](const auto& each) {
-        const auto* assign = std::get_if<Assign>(&each);
-        return assign != nullptr && code.arrays[assign->lhs].name == name;
-      });
-  if (!has_value) {
+  OCANNL_ASSIGN_OR_RETURN(const Context started,
+                          RunInit(model, param, {}, Context(&stream_)));
+  if (!absl::c_linear_search(started.ArrayNames(), name)) {
     return UserError("the parameter `", name,
                      "` has no initializer; give it one, or ParamList::Add a "
                      "value before the step");
   }
-  OCANNL_ASSIGN_OR_RETURN(Routine routine,
-                          ToRoutine(Context(&stream_), code, {}));
-  OCANNL_RETURN_IF_ERROR(routine.Run());
-  OCANNL_ASSIGN_OR_RETURN(NdArray value, routine.context().Read(name));
-  return value;
+  return started.Read(name);
 }
 
 absl::Status Session::TakeParams(uint32_t slot) {
