@@ -5,6 +5,7 @@
 #include "experiments/nets/image_files.h"
 #include "experiments/nets/nets.h"
 #include "experiments/supervised_main.h"
+#include "experiments/support/fit_flags.h"
 #include "ocannl/core/base/status_macros.h"
 
 int main(int argc, char** argv) {

@@ -14,13 +14,10 @@
 #include "experiments/support/figures.h"
 #include "experiments/support/fit_flags.h"
 #include "nlohmann/json.hpp"
-#include "ocannl/cli/explain_flag.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/flags/flags.h"
 #include "ocannl/flags/run_options.h"
 #include "ocannl/train/checkpoint/interval.h"
 #include "ocannl/train/fit/fit.h"
-#include "ocannl/train/params_hash.h"
 
 namespace ocannl {
 namespace {
@@ -36,18 +33,15 @@ std::vector<Flag> Flags() {
       {"data", "",
        "circles, spirals, or a file of your points: .csv with lines x,y,label "
        "or .npy of shape [n, 3]; labels are 1 and -1"},
-      DTypeFlag(),
-      PlotFlag(),
-      {"verbose", "false", "tell of every epoch, and show all curves"},
-      FlagNamed("explain")};
-  flags.insert(flags.end(), SavingFlags().begin(), SavingFlags().end());
+      {"verbose", "false", "tell of every epoch, and show all curves"}};
+  const std::vector<Flag> more = FitFlags();
+  flags.insert(flags.end(), more.begin(), more.end());
   return flags;
 }
 
 absl::Status Show(const CommandLine& line, const LabelledPoints& points,
                   const train::FitOptions& options, double start,
                   train::Fitted& fitted) {
-  OCANNL_RETURN_IF_ERROR(ExplainTraces(line, fitted.stream));
   OCANNL_ASSIGN_OR_RETURN(const NdArray scores,
                           Scores(fitted, points.coordinates));
   const train::FitHistory& history = fitted.history;
@@ -56,26 +50,14 @@ absl::Status Show(const CommandLine& line, const LabelledPoints& points,
       points.labels, [&](const std::vector<float>& coordinates) {
         return Scores(fitted, coordinates);
       }));
-  OCANNL_ASSIGN_OR_RETURN(
-      const std::string hash,
-      train::ParamsHash(*fitted.context, fitted.code->parameters));
-  const nlohmann::ordered_json result = {
-      {"experiment", "moons"},
-      {"tier", std::string(fitted.device.backend().name())},
-      {"seed", options.seed},
-      {"dtype", std::string(Name(options.dtype))},
-      {"epochs", options.epochs},
-      {"steps", history.steps_done},
-      {"first_loss", *history.first_loss},
-      {"final_epoch_loss", history.mean_loss()},
-      {"accuracy", Accuracy(scores, points.labels)},
-      {"seconds_total", train::SteadySeconds() - start},
-      {"seconds_train", history.seconds},
-      {"us_per_step", history.us_per_step()},
-      {"params_hash", hash}};
-  std::cout << "RESULT " << result.dump() << std::endl;
-  ReportTier(line, fitted.stream);
-  return absl::OkStatus();
+  OCANNL_ASSIGN_OR_RETURN(nlohmann::ordered_json result,
+                          ResultOf(options, fitted));
+  result["final_epoch_loss"] = history.mean_loss();
+  result["accuracy"] = Accuracy(scores, points.labels);
+  result["seconds_total"] = train::SteadySeconds() - start;
+  result["seconds_train"] = history.seconds;
+  result["us_per_step"] = history.us_per_step();
+  return TellResult(line, result, fitted);
 }
 
 absl::Status Run(const CommandLine& line) {

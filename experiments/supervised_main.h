@@ -14,7 +14,6 @@
 #include "absl/status/statusor.h"
 #include "experiments/nets/supervised.h"
 #include "ocannl/core/base/command_line.h"
-#include "ocannl/train/data/data_limit.h"
 #include "ocannl/train/fit/fit.h"
 
 namespace ocannl {
@@ -37,17 +36,13 @@ struct Task {
   MakeNet net;
 };
 
-// The exit code. `make` gets the flags, the number of examples to train, and
-// the seed.
-int SupervisedMain(const SupervisedExperiment& experiment,
-                   absl::FunctionRef<absl::StatusOr<Task>(
-                       const CommandLine&, int64_t examples, uint32_t seed)>
-                       make,
-                   int argc, char** argv);
+// Gets the flags, the number of examples to train, and the seed.
+using MakeTask = absl::FunctionRef<absl::StatusOr<Task>(
+    const CommandLine&, int64_t examples, uint32_t seed)>;
 
-// --data_limit, of experiments that read files of others.
-Flag DataLimitFlag();
-absl::StatusOr<train::DataLimit> DataLimitOf(const CommandLine& line);
+// The exit code.
+int SupervisedMain(SupervisedExperiment experiment, MakeTask make, int argc,
+                   char** argv);
 
 }  // namespace ocannl
 

@@ -8,6 +8,7 @@
 #include "experiments/nets/letters.h"
 #include "experiments/nets/nets.h"
 #include "experiments/supervised_main.h"
+#include "experiments/support/fit_flags.h"
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl {

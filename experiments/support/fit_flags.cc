@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiments/support/fit_flags.h"
 
+#include <iostream>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "experiments/support/explain_training.h"
+#include "experiments/support/figures.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/flags/flags.h"
+#include "ocannl/flags/run_options.h"
+#include "ocannl/train/params_hash.h"
 
 namespace ocannl {
 
 // Those that ComputeDType makes f32.
 constexpr char kNetworkDTypes[] = "f32, bf16, f16, f8e4m3 or f8e5m2";
-
-Flag DTypeFlag() {
-  return {"dtype", "f32", absl::StrCat(kNetworkDTypes, "; parameters are f32")};
-}
 
 absl::StatusOr<DType> DTypeOf(const CommandLine& line) {
   const std::string text = line.GetString("dtype");
@@ -29,8 +31,11 @@ Flag LogFlag() {
           "a file for the course of training: JSON, a line an epoch"};
 }
 
-const std::vector<Flag>& SavingFlags() {
-  static const auto* flags = new std::vector<Flag>{
+std::vector<Flag> FitFlags() {
+  return {
+      {"dtype", "f32", absl::StrCat(kNetworkDTypes, "; parameters are f32")},
+      PlotFlag(),
+      FlagNamed("explain"),
       {"checkpoints", "", "a directory that keeps the last 3, to go on from"},
       {"checkpoint_every", "",
        "steps, as 100, or a time, as 30s or 5m; else an epoch"},
@@ -38,7 +43,6 @@ const std::vector<Flag>& SavingFlags() {
       {"load", "", "a file of --save, to go on from if no checkpoint is there"},
       LogFlag(),
       {"save", "", "for --load, at the end or Ctrl-C: .npz or .safetensors"}};
-  return *flags;
 }
 
 absl::Status SetFitOptions(const CommandLine& line,
@@ -59,13 +63,51 @@ absl::Status SetFitOptions(const CommandLine& line,
   return absl::OkStatus();
 }
 
+Flag DataLimitFlag() {
+  return {"data_limit", "0",
+          "MiB that --data may decompress to; 0: by its size"};
+}
+
+absl::StatusOr<train::DataLimit> DataLimitOf(const CommandLine& line) {
+  OCANNL_ASSIGN_OR_RETURN(const int64_t mib,
+                          line.GetInt("data_limit", 0, int64_t{1} << 20));
+  return train::DataLimit{.mib = mib};
+}
+
 std::vector<train::FitSetting> SettingsOf(const CommandLine& line,
                                           absl::Span<const std::string> names) {
   std::vector<train::FitSetting> settings;
   for (const std::string& name : names) {
-    settings.push_back({.name = name, .value = line.GetString(name)});
+    settings.push_back({.name = name,
+                        .value = line.GetString(name),
+                        .is_data = name == "data"});
   }
   return settings;
+}
+
+absl::StatusOr<nlohmann::ordered_json> ResultOf(
+    const train::FitOptions& options, const train::Fitted& fitted) {
+  OCANNL_ASSIGN_OR_RETURN(
+      const std::string hash,
+      train::ParamsHash(*fitted.context, fitted.code->parameters));
+  return nlohmann::ordered_json{
+      {"experiment", options.name},
+      {"tier", std::string(fitted.device.backend().name())},
+      {"seed", options.seed},
+      {"dtype", std::string(Name(options.dtype))},
+      {"epochs", options.epochs},
+      {"steps", fitted.history.steps_done},
+      {"first_loss", *fitted.history.first_loss},
+      {"params_hash", hash}};
+}
+
+absl::Status TellResult(const CommandLine& line,
+                        const nlohmann::ordered_json& result,
+                        const train::Fitted& fitted) {
+  OCANNL_RETURN_IF_ERROR(ExplainTraces(line, fitted.stream));
+  std::cout << "RESULT " << result.dump() << std::endl;
+  ReportTier(line, fitted.step_stream());
+  return absl::OkStatus();
 }
 
 }  // namespace ocannl

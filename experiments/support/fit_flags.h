@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flags of train::Fit: what is trained, saved, logged and gone on from.
+// The flags of train::Fit: what is trained, saved, logged and gone on from; and
+// its result.
 #ifndef EXPERIMENTS_SUPPORT_FIT_FLAGS_H_
 #define EXPERIMENTS_SUPPORT_FIT_FLAGS_H_
 
@@ -10,31 +11,46 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "nlohmann/json.hpp"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/dtype.h"
+#include "ocannl/train/data/data_limit.h"
 #include "ocannl/train/fit/fit.h"
 
 namespace ocannl {
 
 // --dtype, of what the network computes in. Error: it is not a float of 32 bits
 // or fewer.
-Flag DTypeFlag();
 absl::StatusOr<DType> DTypeOf(const CommandLine& line);
 
 // --log.
 Flag LogFlag();
 
-// --load, --save, --epochs_now, --checkpoints with its own and the interval
-// between them; --log.
-const std::vector<Flag>& SavingFlags();
+// --dtype, --plot_dir and --explain; --load, --save, --epochs_now,
+// --checkpoints and the interval between them; --log.
+std::vector<Flag> FitFlags();
 
-// The options of SavingFlags, and of --epochs, --seed, --dtype and --verbose.
+// The options of FitFlags, and of --epochs, --seed, --dtype and --verbose.
 // Errors: values out of range.
 absl::Status SetFitOptions(const CommandLine& line, train::FitOptions& options);
 
-// The flags of these names, as the line gives them.
+// --data_limit, of experiments that read files of others.
+Flag DataLimitFlag();
+absl::StatusOr<train::DataLimit> DataLimitOf(const CommandLine& line);
+
+// The flags of these names, as the line gives them: `data` names examples.
 std::vector<train::FitSetting> SettingsOf(const CommandLine& line,
                                           absl::Span<const std::string> names);
+
+// What each experiment tells of a training.
+absl::StatusOr<nlohmann::ordered_json> ResultOf(
+    const train::FitOptions& options, const train::Fitted& fitted);
+
+// Tells the result in the last line of stdout; --explain and --tier_report of
+// the loops that the steps ran in.
+absl::Status TellResult(const CommandLine& line,
+                        const nlohmann::ordered_json& result,
+                        const train::Fitted& fitted);
 
 }  // namespace ocannl
 
