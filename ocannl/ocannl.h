@@ -39,40 +39,42 @@
 #include "ocannl/tiers/tiers.h"                   // FindTier
 
 // Training, and using what was trained.
-#include "ocannl/train/blocks/attention.h"        // MultiHeadAttention
-#include "ocannl/train/blocks/conv.h"             // Conv2d
-#include "ocannl/train/blocks/embedding.h"        // Embedding
-#include "ocannl/train/blocks/init.h"             // KaimingUniform
-#include "ocannl/train/blocks/linear.h"           // Linear, Mlp
-#include "ocannl/train/blocks/loss.h"             // CrossEntropy
-#include "ocannl/train/blocks/norm.h"             // LayerNorm
-#include "ocannl/train/blocks/params.h"           // ParamScope
-#include "ocannl/train/blocks/position.h"         // positions of tokens
-#include "ocannl/train/blocks/softmax.h"          // Softmax
-#include "ocannl/train/blocks/state.h"            // Dropout, UpdateStates
-#include "ocannl/train/blocks/transformer.h"      // whole transformers
-#include "ocannl/train/blocks/vision.h"           // whole convolutional nets
-#include "ocannl/train/checkpoint/checkpoint.h"   // SaveParams, LoadArrays
-#include "ocannl/train/checkpoint/series.h"       // CheckpointSeries
-#include "ocannl/train/code.h"                    // ParseCode
-#include "ocannl/train/data/batch_order.h"        // BatchOrder
-#include "ocannl/train/data/data_loader.h"        // DataLoader
-#include "ocannl/train/data/files.h"              // LoadCsv, LoadIdx
-#include "ocannl/train/debug.h"                   // EnableAllDebugs
-#include "ocannl/train/decode/generator.h"        // Generator, Sample
-#include "ocannl/train/distributed/mpi.h"         // StartMpi, Communicator
-#include "ocannl/train/example_train_loop.h"      // ExampleTrainLoop
-#include "ocannl/train/fit/fit.h"                 // Fit
-#include "ocannl/train/model.h"                   // Model, Forward, GradUpdate
-#include "ocannl/train/optim/rule.h"              // StartTraining
-#include "ocannl/train/optim/rules.h"             // Sgd, AdamW, Muon
-#include "ocannl/train/optim/schedule.h"          // CosineRate, Warmup
-#include "ocannl/train/optim/transforms.h"        // ClipByGlobalNorm, Ema
-#include "ocannl/train/parallel/data_parallel.h"  // DataParallel
-#include "ocannl/train/parallel/round_robin.h"    // RoundRobin
-#include "ocannl/train/predict.h"                 // Predictor
-#include "ocannl/train/run.h"                     // SyncRun, ForwardAndForget
-#include "ocannl/train/sequential_loop.h"         // SequentialLoop
+#include "ocannl/train/blocks/attention.h"         // MultiHeadAttention
+#include "ocannl/train/blocks/conv.h"              // Conv2d
+#include "ocannl/train/blocks/embedding.h"         // Embedding
+#include "ocannl/train/blocks/init.h"              // KaimingUniform
+#include "ocannl/train/blocks/linear.h"            // Linear, Mlp
+#include "ocannl/train/blocks/loss.h"              // CrossEntropy
+#include "ocannl/train/blocks/norm.h"              // LayerNorm
+#include "ocannl/train/blocks/params.h"            // ParamScope
+#include "ocannl/train/blocks/position.h"          // positions of tokens
+#include "ocannl/train/blocks/softmax.h"           // Softmax
+#include "ocannl/train/blocks/state.h"             // Dropout, UpdateStates
+#include "ocannl/train/blocks/transformer.h"       // whole transformers
+#include "ocannl/train/blocks/vision.h"            // whole convolutional nets
+#include "ocannl/train/checkpoint/checkpoint.h"    // SaveParams, LoadArrays
+#include "ocannl/train/checkpoint/series.h"        // CheckpointSeries
+#include "ocannl/train/code.h"                     // ParseCode
+#include "ocannl/train/compat/ocannl_names.h"      // names of OCANNL
+#include "ocannl/train/compat/torch_lean_names.h"  // names of TorchLean
+#include "ocannl/train/data/batch_order.h"         // BatchOrder
+#include "ocannl/train/data/data_loader.h"         // DataLoader
+#include "ocannl/train/data/files.h"               // LoadCsv, LoadIdx
+#include "ocannl/train/debug.h"                    // EnableAllDebugs
+#include "ocannl/train/decode/generator.h"         // Generator, Sample
+#include "ocannl/train/distributed/mpi.h"          // StartMpi, Communicator
+#include "ocannl/train/example_train_loop.h"       // ExampleTrainLoop
+#include "ocannl/train/fit/fit.h"                  // Fit
+#include "ocannl/train/model.h"                    // Model, Forward, GradUpdate
+#include "ocannl/train/optim/rule.h"               // StartTraining
+#include "ocannl/train/optim/rules.h"              // Sgd, AdamW, Muon
+#include "ocannl/train/optim/schedule.h"           // CosineRate, Warmup
+#include "ocannl/train/optim/transforms.h"         // ClipByGlobalNorm, Ema
+#include "ocannl/train/parallel/data_parallel.h"   // DataParallel
+#include "ocannl/train/parallel/round_robin.h"     // RoundRobin
+#include "ocannl/train/predict.h"                  // Predictor
+#include "ocannl/train/run.h"                      // SyncRun, ForwardAndForget
+#include "ocannl/train/sequential_loop.h"          // SequentialLoop
 #include "ocannl/train/trainer/scalar_trainer.h"  // ScalarTrainer, Session, Ops
 
 #endif  // OCANNL_OCANNL_H_

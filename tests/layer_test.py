@@ -29,6 +29,7 @@ class Layers:
         self.rank = {folder: rank
                      for rank, row in enumerate(names["LAYERS"])
                      for folder in row}
+        self.apart = names.get("APART", [])
         self.tops = {folder.split("/")[0] for folder in self.rank}
 
     def folder_of(self, name):
@@ -47,6 +48,10 @@ class Layers:
             return None  # a library
         if name.endswith("_test.cc") and included.startswith("tests/"):
             return None  # what all tests share
+        for room in self.apart:
+            users = (room + "/", "ocannl/ocannl.h", "experiments/", "tests/")
+            if included.startswith(room + "/") and not name.startswith(users):
+                return f"{included} is for users, not for the engine"
         own, other = self.folder_of(name), self.folder_of(included)
         if other is None:
             return f"{included} stands in no folder of the order; {RULE}"
@@ -90,7 +95,7 @@ def main():
 def selftest():
     """Triples of a file, what it includes, and a part of the message."""
     layers = Layers('LAYERS = [["e/base"], ["e/loop"], ["e"], ["x", "y"],'
-                    ' ["tests"]]')
+                    ' ["tests"]]\nAPART = ["x/compat"]')
     left = "is not to the left of"
     cases = [
         ("e/base/a.h", "e/base/b.h", None),
@@ -109,6 +114,9 @@ def selftest():
         ("x/a.cc", "e/new/b.h", "no folder of the order"),
         ("x/a.cc", "a.cc", "from the root"),
         ("e/new/a.cc", "e/base/b.h", "add its folder"),
+        ("x/compat/a.cc", "x/compat/b.h", None),
+        ("tests/a.cc", "x/compat/b.h", None),
+        ("x/a.cc", "x/compat/b.h", "for users, not for the engine"),
     ]
     for name, included, expected in cases:
         with tempfile.TemporaryDirectory() as folder:

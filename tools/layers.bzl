@@ -32,3 +32,7 @@ LAYERS = [
     ["experiments"],
     ["tests"],
 ]
+
+# Rooms that the umbrella header, experiments and tests include, and nothing
+# else: the names of other libraries.
+APART = ["ocannl/train/compat"]

@@ -87,15 +87,6 @@ absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss,
       "\"...|... => 0\"` gives it"));
 }
 
-absl::StatusOr<Updaten> MakeUpdaten(Model& model, Tensor loss,
-                                    const GradOptions& options) {
-  OCANNL_ASSIGN_OR_RETURN(Assignments code, GradUpdate(model, loss, options));
-  return Updaten{.loss = loss,
-                 .label = loss.node().name,
-                 .params = Parameters(model, loss),
-                 .fwd_bprop = std::move(code)};
-}
-
 absl::StatusOr<std::vector<Tensor>> KeepGradients(
     absl::Span<const Tensor> params, Assignments& code) {
   std::vector<Tensor> with_gradient;
@@ -106,11 +97,6 @@ absl::StatusOr<std::vector<Tensor>> KeepGradients(
     with_gradient.push_back(p);
   }
   return with_gradient;
-}
-
-bool IsParam(Tensor t) {
-  return std::holds_alternative<ParamSource>(t.node().source) &&
-         t.node().has_gradient;
 }
 
 absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss,

@@ -78,17 +78,7 @@ struct GradOptions {
 absl::StatusOr<Assignments> GradUpdate(Model& model, Tensor loss,
                                        const GradOptions& options = {});
 
-// A loss with what it takes to train it.
-struct Updaten {
-  Tensor loss;
-  std::string label;           // of the loss
-  std::vector<Tensor> params;  // Parameters(model, loss)
-  Assignments fwd_bprop;       // of GradUpdate
-};
-absl::StatusOr<Updaten> MakeUpdaten(Model& model, Tensor loss,
-                                    const GradOptions& options = {});
-
-// Likewise for the sum of all cells of `t`, of which there may be many.
+// GradUpdate of the sum of all cells of `t`, of which there may be many.
 absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor t,
                                             const GradOptions& options = {});
 
@@ -97,9 +87,6 @@ absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor t,
 // one.
 absl::StatusOr<std::vector<Tensor>> KeepGradients(
     absl::Span<const Tensor> params, Assignments& code);
-
-// Whether the tensor is a parameter that training changes: one with a gradient.
-bool IsParam(Tensor t);
 
 // The code that gives all parameters of `t` their first values, to look at or
 // for code of one's own; RunInit (run.h) runs it. Errors: those of CheckIsIn;

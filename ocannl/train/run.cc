@@ -2,21 +2,14 @@
 #include "ocannl/train/run.h"
 
 #include <utility>
-#include <variant>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/btree_set.h"
-#include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_cat.h"
-#include "ocannl/core/assign/arrays.h"
-#include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/assign/build.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/first_values.h"
 #include "ocannl/core/runtime/device.h"
 #include "ocannl/core/runtime/stream.h"
-#include "ocannl/core/tensor/memory_mode.h"
 #include "ocannl/train/sequential_loop.h"
 
 namespace ocannl::train {
@@ -27,10 +20,6 @@ absl::Status Finish(const Routine& routine) {
   stream.Sync();
   OCANNL_RETURN_IF_ERROR(stream.status());
   return stream.device().backend().RunStatus();
-}
-
-std::vector<TensorId> Nodes(const Model& model, Tensor t) {
-  return TopologicalOrder(model.graph, {t.id}, /*through_init=*/false);
 }
 
 }  // namespace
@@ -93,70 +82,6 @@ absl::StatusOr<NdArray> ForwardAndForget(Model& model, Tensor t,
   model.rootness = std::move(kept);
   OCANNL_RETURN_IF_ERROR(context.status());
   return context->Read(copy.node().name);
-}
-
-absl::Status EveryNonLiteralMaterialized(Model& model, Tensor t) {
-  OCANNL_RETURN_IF_ERROR(CheckIsIn(model, t));
-  for (TensorId id : Nodes(model, t)) {
-    const TensorNode& node = model.graph[id];
-    if (node.memory || std::holds_alternative<NumberSource>(node.source) ||
-        std::holds_alternative<DataSource>(node.source)) {
-      continue;
-    }
-    OCANNL_RETURN_IF_ERROR(model.graph.SetMemoryMode(
-        id, {MemoryMode::kMaterialized, "EveryNonLiteralMaterialized"}));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status AllHostToDevice(Model& model, Tensor t, const Context& context) {
-  OCANNL_RETURN_IF_ERROR(CheckIsIn(model, t));
-  OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {t.id}, model.shapes));
-  for (TensorId id : Nodes(model, t)) {
-    const auto* data = std::get_if<DataSource>(&model.graph[id].source);
-    if (data == nullptr) continue;
-    const Array array = ValueArray(model.graph, model.shapes, id);
-    OCANNL_RETURN_IF_ERROR(context.Write(array.name,
-                                         data->data->Reshaped(array.dims),
-                                         Context::Unused::kIsLeft));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<absl::btree_map<std::string, NdArray>> AllDeviceToHost(
-    const Model& model, Tensor t, const Context& context) {
-  OCANNL_RETURN_IF_ERROR(CheckIsIn(model, t));
-  const std::vector<std::string> there = context.ArrayNames();
-  absl::btree_map<std::string, NdArray> values;
-  for (TensorId id : Nodes(model, t)) {
-    const std::string& name = model.graph[id].name;
-    for (const std::string& array : {name, absl::StrCat(name, ".grad")}) {
-      if (!absl::c_linear_search(there, array)) continue;
-      OCANNL_ASSIGN_OR_RETURN(NdArray value, context.Read(array));
-      values.emplace(array, std::move(value));
-    }
-  }
-  return values;
-}
-
-std::vector<std::string> NeedsPriorContext(const Assignments& code) {
-  absl::btree_set<std::string> needed;
-  absl::flat_hash_set<int32_t> written;
-  for (const Assignment& each : code.list) {
-    const auto* assign = std::get_if<Assign>(&each);
-    if (assign == nullptr) continue;
-    auto read = [&](int32_t array) {
-      const Array& of = code.arrays[array];
-      if (written.contains(array) || of.data != nullptr || of.is_merge) return;
-      needed.insert(of.name);
-    };
-    for (const Source& source : assign->sources) {
-      WalkArrays(source, [&](const ReadArray& from) { read(from.array); });
-    }
-    if (assign->accum && !assign->reset) read(assign->lhs);
-    written.insert(assign->lhs);
-  }
-  return {needed.begin(), needed.end()};
 }
 
 }  // namespace ocannl::train

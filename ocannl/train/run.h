@@ -7,10 +7,6 @@
 #ifndef OCANNL_TRAIN_RUN_H_
 #define OCANNL_TRAIN_RUN_H_
 
-#include <string>
-#include <vector>
-
-#include "absl/container/btree_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -50,25 +46,6 @@ absl::StatusOr<Context> ForwardAndContext(Model& model, Tensor t,
 // or what it depends on, before and after. Errors: likewise.
 absl::StatusOr<NdArray> ForwardAndForget(Model& model, Tensor t,
                                          const Backend* backend);
-
-// Asks that every tensor which `t` depends on, but for numbers and data, be
-// materialized, unless something was asked for already. Errors: those of
-// CheckIsIn.
-absl::Status EveryNonLiteralMaterialized(Model& model, Tensor t);
-
-// Writes the data of every tensor of Data() that `t` depends on, as it was
-// given, to the arrays of `context`. Errors: those of CheckIsIn; shapes that do
-// not fit; those of Context::Write.
-absl::Status AllHostToDevice(Model& model, Tensor t, const Context& context);
-
-// The values of all tensors that `t` depends on, and of their gradients, which
-// `context` has, by name. Errors: those of CheckIsIn and of Context::Read.
-absl::StatusOr<absl::btree_map<std::string, NdArray>> AllDeviceToHost(
-    const Model& model, Tensor t, const Context& context);
-
-// The arrays that a context must have been given before `code` may run: what it
-// reads first and does not bring along. Sorted.
-std::vector<std::string> NeedsPriorContext(const Assignments& code);
 
 }  // namespace ocannl::train
 

@@ -17,6 +17,7 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/print_tree.h"
 #include "ocannl/tiers/tiers.h"
+#include "ocannl/train/compat/ocannl_names.h"
 #include "ocannl/train/debug.h"
 #include "ocannl/train/example_train_loop.h"
 #include "ocannl/train/model.h"

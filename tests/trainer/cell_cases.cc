@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "ocannl/train/compat/torch_lean_names.h"
 #include "tests/trainer/primitive_cases.h"
 
 namespace ocannl::train {
@@ -193,13 +194,13 @@ std::vector<Case> ShapeCases() {
             [](Ops& ops, Ref x) { return ops.Transpose2d(x); },
             {0, 3, 1, 4, 2, 5}),
       Moved("Transpose3dFirstToLast", {2, 1, 3},
-            [](Ops& ops, Ref x) { return ops.Transpose3dFirstToLast(x); },
+            [](Ops& ops, Ref x) { return Transpose3dFirstToLast(ops, x); },
             {0, 3, 1, 4, 2, 5}),
       Moved("Transpose3dLastToFirst", {2, 1, 3},
-            [](Ops& ops, Ref x) { return ops.Transpose3dLastToFirst(x); },
+            [](Ops& ops, Ref x) { return Transpose3dLastToFirst(ops, x); },
             {0, 3, 1, 4, 2, 5}),
       Moved("Transpose3dLastTwo", {1, 2, 3},
-            [](Ops& ops, Ref x) { return ops.Transpose3dLastTwo(x); },
+            [](Ops& ops, Ref x) { return Transpose3dLastTwo(ops, x); },
             {0, 3, 1, 4, 2, 5}),
       Moved("SwapAdjacentAtDepth", {2, 3, 1},
             [](Ops& ops, Ref x) { return ops.SwapAdjacentAtDepth(x, 0); },
@@ -210,30 +211,30 @@ std::vector<Case> ShapeCases() {
 std::vector<Case> IndexCases() {
   return {
       Moved("GatherScalar", {4},
-            [](Ops& ops, Ref x) { return ops.GatherScalar(x, 2); }, {2}),
+            [](Ops& ops, Ref x) { return GatherScalar(ops, x, 2); }, {2}),
       Moved("GatherRow", {3, 2},
-            [](Ops& ops, Ref x) { return ops.GatherRow(x, 2); }, {4, 5}),
+            [](Ops& ops, Ref x) { return GatherRow(ops, x, 2); }, {4, 5}),
       Moved("GatherScalarNat", {4},
             [](Ops& ops, Ref x) {
-              return ops.GatherScalarNat(x, Ids(ops, {}, {3}));
+              return GatherScalarNat(ops, x, Ids(ops, {}, {3}));
             },
             {3}),
       Moved("GatherVecNatOutOfRangeAndTwice", {3},
             [](Ops& ops, Ref x) {
-              return ops.GatherVecNat(x, Ids(ops, {5}, {1, 7, 1, -1, 0}));
+              return GatherVecNat(ops, x, Ids(ops, {5}, {1, 7, 1, -1, 0}));
             },
             {1, -1, 1, -1, 0}),
       Moved("TokenIdsFromFloatVec", {3},
             [](Ops& ops, Ref x) {
-              const Ref ids = ops.TokenIdsFromFloatVec(
-                  ops.Const(std::make_shared<const NdArray>(
-                      NdArray::Of<float>({4}, {2, 0, 2, 5}))));
-              return ops.GatherVecNat(x, ids);
+              const Ref ids = TokenIdsFromFloatVec(
+                  ops, ops.Const(std::make_shared<const NdArray>(
+                           NdArray::Of<float>({4}, {2, 0, 2, 5}))));
+              return GatherVecNat(ops, x, ids);
             },
             {2, 0, 2, -1}),
       Moved("GatherRowsNat", {3, 2},
             [](Ops& ops, Ref x) {
-              return ops.GatherRowsNat(x, Ids(ops, {3}, {2, 3, 0}));
+              return GatherRowsNat(ops, x, Ids(ops, {3}, {2, 3, 0}));
             },
             {4, 5, -1, -1, 0, 1}),
       Moved("SliceLeadingAxisRange", {4, 2},
@@ -260,7 +261,7 @@ std::vector<Case> JoinCases() {
        }},
       {"ConcatVectors",
        {{2}, {1}},
-       [](Ops& ops, auto args) { return ops.ConcatVectors(args[0], args[1]); },
+       [](Ops& ops, auto args) { return ConcatVectors(ops, args[0], args[1]); },
        [](const Args& args) {
          return Numbers{args[0][0], args[0][1], args[1][0]};
        }},
@@ -272,7 +273,7 @@ std::vector<Case> ScatterCases() {
       {"ScatterAddVec",
        {{3}, {}},
        [](Ops& ops, auto args) {
-         return ops.ScatterAddVec(args[0], Ids(ops, {}, {1}), args[1]);
+         return ScatterAddVec(ops, args[0], Ids(ops, {}, {1}), args[1]);
        },
        [](const Args& args) {
          return Numbers{args[0][0], args[0][1] + args[1][0], args[0][2]};
@@ -280,13 +281,13 @@ std::vector<Case> ScatterCases() {
       {"ScatterAddOutOfRange",
        {{3}, {}},
        [](Ops& ops, auto args) {
-         return ops.ScatterAddVec(args[0], Ids(ops, {}, {3}), args[1]);
+         return ScatterAddVec(ops, args[0], Ids(ops, {}, {3}), args[1]);
        },
        [](const Args& args) { return args[0]; }},
       {"ScatterAddRow",
        {{2, 2}, {2}},
        [](Ops& ops, auto args) {
-         return ops.ScatterAddRow(args[0], Ids(ops, {}, {1}), args[1]);
+         return ScatterAddRow(ops, args[0], Ids(ops, {}, {1}), args[1]);
        },
        [](const Args& args) {
          return Numbers{args[0][0], args[0][1], args[0][2] + args[1][0],

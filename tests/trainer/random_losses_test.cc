@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/tiers/tiers.h"
+#include "ocannl/train/compat/torch_lean_names.h"
 #include "ocannl/train/trainer/scalar_trainer.h"
 #include "tests/support/every_code_is_text.h"
 #include "tests/support/test_device.h"
@@ -75,7 +76,7 @@ Ref Apply(Ops& ops, uint32_t choice, Ref a, Ref b) {
       return ops.ConcatLeadingAxis({ops.SliceLeadingAxisRange(a, 1, 3),
                                     ops.SliceLeadingAxisRange(b, 0, 1)});
     case 19:
-      return ops.LayerNorm(a, ops.GatherRow(b, 0), ops.GatherRow(b, 1));
+      return ops.LayerNorm(a, GatherRow(ops, b, 0), GatherRow(ops, b, 1));
     case 20:
       return ops.Mul(a, ops.BernoulliMask(ops.Const(0.5), dims));
     case 21:
@@ -84,7 +85,7 @@ Ref Apply(Ops& ops, uint32_t choice, Ref a, Ref b) {
       return ops.Reshape(
           ops.MaxPool2d(ops.Reshape(a, {1, kSide, kSide}), 3, 1, 1), dims);
     default:
-      return ops.Linear(a, ops.GatherRow(b, 2), b);
+      return ops.Linear(a, GatherRow(ops, b, 2), b);
   }
 }
 

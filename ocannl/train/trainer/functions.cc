@@ -59,7 +59,7 @@ absl::Status CheckIndices(const Operand& x, const Operand& ids) {
   if (IsInteger(dtype)) return absl::OkStatus();
   return UserError(
       "operand 2 is of ", Name(dtype),
-      "; indices are integers, as TokenIdsFromFloatVec makes them");
+      "; indices are integers, as TokenIds makes them");
 }
 
 absl::StatusOr<Operand> PartOfFirst(const Operand& x, int64_t start,
@@ -258,7 +258,7 @@ Made Select(const Operand& x, Tensor index) {
   const auto* symbol = std::get_if<SymbolSource>(&index.node().source);
   if (symbol == nullptr) {
     return UserError("operand 2 is no Index of the step's inputs; ",
-                     "GatherRowsNat takes integers");
+                     "Gather takes integers");
   }
   const int64_t range = *index.graph->statics()[symbol->static_index].range;
   if (x.dims.empty() || x.dims[0] != range) {

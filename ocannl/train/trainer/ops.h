@@ -19,8 +19,9 @@
 // (ocannl/train/blocks) are applied in the same way; AsBatch gives them batch
 // axes, and operations read all axes of their results as one list.
 //
-// What the functions compute, and their names, follow the trainer of TorchLean
-// (github.com/lean-dojo/TorchLean). Images have channels first and no batch.
+// What the functions compute, and most names, follow the trainer of TorchLean
+// (github.com/lean-dojo/TorchLean); ocannl/train/compat has other names. Images
+// have channels first and no batch.
 #ifndef OCANNL_TRAIN_TRAINER_OPS_H_
 #define OCANNL_TRAIN_TRAINER_OPS_H_
 
@@ -103,15 +104,6 @@ class Ops : public Calls {
     return CallAt<&fn::Permute>(at, x, order);
   }
   OCANNL_OF_1(Transpose2d, Transpose2d)
-  Ref Transpose3dFirstToLast(Ref x, Where at = Where::Current()) {
-    return Permute(x, {1, 2, 0}, at);
-  }  // b, c, a
-  Ref Transpose3dLastToFirst(Ref x, Where at = Where::Current()) {
-    return Permute(x, {2, 0, 1}, at);
-  }  // c, a, b
-  Ref Transpose3dLastTwo(Ref x, Where at = Where::Current()) {
-    return Permute(x, {0, 2, 1}, at);
-  }  // a, c, b
   // Exchanges axes depth and depth + 1.
   Ref SwapAdjacentAtDepth(Ref x, int depth, Where at = Where::Current());
 
@@ -128,20 +120,14 @@ class Ops : public Calls {
   // the code, which must be in range; or of integers, one or a list of them,
   // where what is out of range is 0, and the gradients of one that comes twice
   // add up.
-  Ref GatherScalar(Ref vector, int64_t index, Where at = Where::Current()) {
-    return CallAt<&fn::Cell>(at, vector, index);
+  Ref Cell(Ref x, int64_t index, Where at = Where::Current()) {
+    return CallAt<&fn::Cell>(at, x, index);
   }
-  Ref GatherRow(Ref matrix, int64_t index, Where at = Where::Current()) {
-    return CallAt<&fn::Cell>(at, matrix, index);
-  }
-  OCANNL_OF_2(GatherScalarNat, Gather)
-  OCANNL_OF_2(GatherVecNat, Gather)
-  OCANNL_OF_2(GatherRowsNat, Gather)
+  OCANNL_OF_2(Gather, Gather)
   // x with `value` added to the cell, or the row, at an index; out of range, x.
-  OCANNL_OF_3(ScatterAddVec, ScatterAdd)
-  OCANNL_OF_3(ScatterAddRow, ScatterAdd)
+  OCANNL_OF_3(ScatterAdd, ScatterAdd)
   // Floats that hold whole numbers, as indices. Without a gradient.
-  OCANNL_OF_1(TokenIdsFromFloatVec, TokenIds)
+  OCANNL_OF_1(TokenIds, TokenIds)
   // What is at the value of an Index (TrainerInput) of the first axis, whose
   // size is the index's range.
   OCANNL_OF_2(SelectLeading, Select)
@@ -154,9 +140,6 @@ class Ops : public Calls {
   Ref ConcatLeadingAxis(absl::Span<const Ref> parts,
                         Where at = Where::Current()) {
     return CallAt<&fn::Concat>(at, parts);
-  }
-  Ref ConcatVectors(Ref a, Ref b, Where at = Where::Current()) {
-    return ConcatLeadingAxis({a, b}, at);
   }
 
   // Products: m,n times n,p; of each of a batch; w x + b with w of out,in
