@@ -9,12 +9,13 @@
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/schedule/cpu/rows.h"
+#include "ocannl/core/schedule/cpu/tiling/plan.h"
 #include "ocannl/core/schedule/fused_body.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
+#include "ocannl/core/schedule/nests/elementwise_group.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
-#include "ocannl/core/schedule/rows.h"
-#include "ocannl/core/schedule/tiling/plan.h"
 #include "ocannl/core/schedule/verify_part.h"
 
 namespace ocannl {

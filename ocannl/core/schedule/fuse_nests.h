@@ -22,11 +22,11 @@
 #include "absl/status/statusor.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/loop.h"
-#include "ocannl/core/schedule/canonicalize.h"
-#include "ocannl/core/schedule/contract.h"
+#include "ocannl/core/schedule/cpu/contract.h"
+#include "ocannl/core/schedule/cpu/rows.h"
+#include "ocannl/core/schedule/nests/canonicalize.h"
 #include "ocannl/core/schedule/rewrite/legality.h"
 #include "ocannl/core/schedule/rewrite/rewriter.h"
-#include "ocannl/core/schedule/rows.h"
 #include "ocannl/core/schedule/target.h"
 
 namespace ocannl {

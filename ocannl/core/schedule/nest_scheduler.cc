@@ -15,11 +15,11 @@
 #include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/schedule/contract.h"
-#include "ocannl/core/schedule/map.h"
+#include "ocannl/core/schedule/cpu/contract.h"
+#include "ocannl/core/schedule/cpu/map.h"
+#include "ocannl/core/schedule/cpu/rows.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
 #include "ocannl/core/schedule/rewrite/rewriter.h"
-#include "ocannl/core/schedule/rows.h"
 #include "ocannl/core/schedule/verify_part.h"
 
 namespace ocannl {

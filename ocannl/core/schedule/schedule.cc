@@ -17,10 +17,10 @@
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/opt/common_subexpressions.h"
 #include "ocannl/core/opt/dead_code.h"
-#include "ocannl/core/schedule/canonicalize.h"
 #include "ocannl/core/schedule/collapse.h"
 #include "ocannl/core/schedule/fuse_nests.h"
 #include "ocannl/core/schedule/nest_scheduler.h"
+#include "ocannl/core/schedule/nests/canonicalize.h"
 
 namespace ocannl {
 namespace {

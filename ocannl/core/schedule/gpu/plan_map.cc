@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/nests/product.h"
 
 namespace ocannl::gpu {
 namespace {
@@ -81,21 +81,6 @@ void UseRegisters(Rewriter& rewriter, const Block& body) {
 }
 
 }  // namespace
-
-std::vector<NestLoop> ParallelLoops(const LoopProgram& program, size_t at) {
-  std::vector<NestLoop> loops;
-  const For* outermost = std::get_if<For>(&program.body.stmts[at]);
-  if (outermost == nullptr) return loops;
-  for (const For* loop : LoopChain(*outermost)) {
-    if (!IsParallel(program, *loop)) break;
-    loops.push_back({.iterator = loop->iterator, .extent = loop->extent});
-  }
-  return loops;
-}
-
-const Block& BodyOf(const LoopProgram& program, size_t at, size_t loops) {
-  return LoopChain(std::get<For>(program.body.stmts[at]))[loops - 1]->body;
-}
 
 absl::Status CutNest(Rewriter& rewriter, const std::vector<NestLoop>& loops,
                      size_t which, int64_t at) {

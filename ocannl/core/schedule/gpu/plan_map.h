@@ -22,14 +22,6 @@
 
 namespace ocannl::gpu {
 
-// The perfectly nested parallel loops of the statement of the body, from the
-// outermost one on.
-std::vector<NestLoop> ParallelLoops(const LoopProgram& program, size_t at);
-
-// What is in the innermost of the outermost `loops` loops of the statement
-// `at`.
-const Block& BodyOf(const LoopProgram& program, size_t at, size_t loops);
-
 // Cuts loops[which] at `at`, and all loops around it, so that there are two
 // nests. Error: a dependence, or so it seems.
 absl::Status CutNest(rewrite::Rewriter& rewriter,

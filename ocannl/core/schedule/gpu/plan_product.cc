@@ -12,8 +12,8 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/gpu/plan_map.h"
-#include "ocannl/core/schedule/gpu/product.h"
 #include "ocannl/core/schedule/gpu/product_tiles.h"
+#include "ocannl/core/schedule/nests/product.h"
 
 namespace ocannl::gpu {
 namespace {

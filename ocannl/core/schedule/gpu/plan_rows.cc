@@ -14,7 +14,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/split_reduce.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/schedule/gpu/plan_map.h"
+#include "ocannl/core/schedule/nests/product.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 
 namespace ocannl::gpu {

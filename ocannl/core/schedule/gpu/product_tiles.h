@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ocannl/core/analysis/nest.h"
-#include "ocannl/core/schedule/gpu/product.h"
 #include "ocannl/core/schedule/gpu/target.h"
+#include "ocannl/core/schedule/nests/product.h"
 
 namespace ocannl::gpu {
 

@@ -26,6 +26,7 @@
 #include "ocannl/core/schedule/gpu/plan_rows.h"
 #include "ocannl/core/schedule/gpu/vector_access.h"
 #include "ocannl/core/schedule/gpu/waiting_stmts.h"
+#include "ocannl/core/schedule/nests/product.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
 #include "ocannl/core/schedule/rewrite/rewriter.h"

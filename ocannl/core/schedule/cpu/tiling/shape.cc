@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/tiling/shape.h"
+#include "ocannl/core/schedule/cpu/tiling/shape.h"
 
 #include <variant>
 

@@ -6,18 +6,18 @@
 // Computed from capacities, in closed form.
 //
 //   2047 x 2048 x 2050 on AVX-512   ->   B packed, kc = 1032, nc = 128
-#ifndef OCANNL_CORE_SCHEDULE_TILING_CACHE_BLOCKING_H_
-#define OCANNL_CORE_SCHEDULE_TILING_CACHE_BLOCKING_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_TILING_CACHE_BLOCKING_H_
+#define OCANNL_CORE_SCHEDULE_CPU_TILING_CACHE_BLOCKING_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "ocannl/core/schedule/cpu/tiling/register_blocking.h"
+#include "ocannl/core/schedule/cpu/tiling/shape.h"
+#include "ocannl/core/schedule/cpu/tiling/tile_range.h"
 #include "ocannl/core/schedule/target.h"
-#include "ocannl/core/schedule/tiling/register_blocking.h"
-#include "ocannl/core/schedule/tiling/shape.h"
-#include "ocannl/core/schedule/tiling/tile_range.h"
 
 namespace ocannl {
 
@@ -39,4 +39,4 @@ CacheBlocks BlockForCaches(const ContractShape& shape,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_TILING_CACHE_BLOCKING_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_TILING_CACHE_BLOCKING_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/map.h"
+#include "ocannl/core/schedule/cpu/map.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/opt/cost.h"
-#include "ocannl/core/schedule/tiling/plan.h"
+#include "ocannl/core/schedule/cpu/tiling/plan.h"
 
 namespace ocannl {
 namespace {

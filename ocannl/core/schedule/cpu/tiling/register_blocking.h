@@ -8,15 +8,15 @@
 // 2009).
 //
 //   512 x 512 x 512 on AVX-512   ->   mr = 12, nr = 32, ku = 8
-#ifndef OCANNL_CORE_SCHEDULE_TILING_REGISTER_BLOCKING_H_
-#define OCANNL_CORE_SCHEDULE_TILING_REGISTER_BLOCKING_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_TILING_REGISTER_BLOCKING_H_
+#define OCANNL_CORE_SCHEDULE_CPU_TILING_REGISTER_BLOCKING_H_
 
 #include <cstdint>
 #include <vector>
 
+#include "ocannl/core/schedule/cpu/tiling/shape.h"
+#include "ocannl/core/schedule/cpu/tiling/tile_range.h"
 #include "ocannl/core/schedule/target.h"
-#include "ocannl/core/schedule/tiling/shape.h"
-#include "ocannl/core/schedule/tiling/tile_range.h"
 
 namespace ocannl {
 
@@ -37,4 +37,4 @@ RegisterBlocks BlockForRegisters(const ContractShape& shape,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_TILING_REGISTER_BLOCKING_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_TILING_REGISTER_BLOCKING_H_

@@ -15,8 +15,8 @@
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/index/division.h"
-#include "ocannl/core/schedule/tiling/plan.h"
-#include "ocannl/core/schedule/tiling/shape.h"
+#include "ocannl/core/schedule/cpu/tiling/plan.h"
+#include "ocannl/core/schedule/cpu/tiling/shape.h"
 #include "tests/support/must_parse.h"
 
 namespace ocannl {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // TileRange: a run of adjacent tiles of equal size, into which a loop is tiled.
-#ifndef OCANNL_CORE_SCHEDULE_TILING_TILE_RANGE_H_
-#define OCANNL_CORE_SCHEDULE_TILING_TILE_RANGE_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_TILING_TILE_RANGE_H_
+#define OCANNL_CORE_SCHEDULE_CPU_TILING_TILE_RANGE_H_
 
 #include <cstdint>
 #include <vector>
@@ -24,4 +24,4 @@ std::vector<TileRange> TilesWithRemainder(int64_t extent, int64_t width);
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_TILING_TILE_RANGE_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_TILING_TILE_RANGE_H_

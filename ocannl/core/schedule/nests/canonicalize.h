@@ -6,8 +6,8 @@
 //
 //   for i1 { for i2 = 0 to 0 { for i3 { y[i3, i2] += x[i1, i3]; } } }
 //     ->  for i3 { for i1 { y[i3, 0] += x[i1, i3]; } }
-#ifndef OCANNL_CORE_SCHEDULE_CANONICALIZE_H_
-#define OCANNL_CORE_SCHEDULE_CANONICALIZE_H_
+#ifndef OCANNL_CORE_SCHEDULE_NESTS_CANONICALIZE_H_
+#define OCANNL_CORE_SCHEDULE_NESTS_CANONICALIZE_H_
 
 #include <deque>
 #include <variant>
@@ -41,4 +41,4 @@ std::vector<CanonicalNest> CanonicalNestsOf(LoopProgram& program);
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_CANONICALIZE_H_
+#endif  // OCANNL_CORE_SCHEDULE_NESTS_CANONICALIZE_H_

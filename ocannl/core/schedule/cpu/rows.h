@@ -7,8 +7,8 @@
 //   for i2 { for i3 { y[i2, i3] := x[i2, i3] / s[i2]; } }
 //     ->  for i1 { lanes of x[i1, ..]; s[i1] := ...;
 //                  for i3 { y[i1, i3] := x[i1, i3] / s[i1]; } }
-#ifndef OCANNL_CORE_SCHEDULE_ROWS_H_
-#define OCANNL_CORE_SCHEDULE_ROWS_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_ROWS_H_
+#define OCANNL_CORE_SCHEDULE_CPU_ROWS_H_
 
 #include <cstddef>
 #include <optional>
@@ -16,8 +16,8 @@
 
 #include "absl/status/status.h"
 #include "ocannl/core/analysis/nest.h"
-#include "ocannl/core/schedule/canonicalize.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
+#include "ocannl/core/schedule/nests/canonicalize.h"
 #include "ocannl/core/schedule/rewrite/rewriter.h"
 #include "ocannl/core/schedule/target.h"
 
@@ -46,4 +46,4 @@ absl::Status ScheduleRows(NestRewriter& rewriter, const FusedRows& rows,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_ROWS_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_ROWS_H_

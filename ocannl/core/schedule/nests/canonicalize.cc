@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/canonicalize.h"
+#include "ocannl/core/schedule/nests/canonicalize.h"
 
 #include <optional>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/rows.h"
+#include "ocannl/core/schedule/cpu/rows.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -14,9 +14,9 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/opt/cost.h"
-#include "ocannl/core/schedule/map.h"
+#include "ocannl/core/schedule/cpu/map.h"
+#include "ocannl/core/schedule/cpu/tiling/plan.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
-#include "ocannl/core/schedule/tiling/plan.h"
 
 namespace ocannl {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/gpu/product.h"
+#include "ocannl/core/schedule/nests/product.h"
 
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "ocannl/core/analysis/dependence.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/schedule/gpu/plan_map.h"
 
-namespace ocannl::gpu {
+namespace ocannl {
 namespace {
 
 // The operands of y := fma(a, b, y), where each is a buffer of its own; else
@@ -24,6 +24,21 @@ std::vector<Access> FactorsOf(const LoopProgram& program,
 }
 
 }  // namespace
+
+std::vector<NestLoop> ParallelLoops(const LoopProgram& program, size_t at) {
+  std::vector<NestLoop> loops;
+  const For* outermost = std::get_if<For>(&program.body.stmts[at]);
+  if (outermost == nullptr) return loops;
+  for (const For* loop : LoopChain(*outermost)) {
+    if (!IsParallel(program, *loop)) break;
+    loops.push_back({.iterator = loop->iterator, .extent = loop->extent});
+  }
+  return loops;
+}
+
+const Block& BodyOf(const LoopProgram& program, size_t at, size_t loops) {
+  return LoopChain(std::get<For>(program.body.stmts[at]))[loops - 1]->body;
+}
 
 std::optional<Product> AsProduct(const LoopProgram& program, size_t at) {
   Product product;
@@ -53,4 +68,4 @@ std::optional<Product> AsProduct(const LoopProgram& program, size_t at) {
   return product;
 }
 
-}  // namespace ocannl::gpu
+}  // namespace ocannl

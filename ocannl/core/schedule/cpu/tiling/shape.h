@@ -6,8 +6,8 @@
 //
 //   y[m, n] += a[m, k] * b[k, n], 64 x 48 x 256
 //     ->  m = 64, n = 48, k = {256}; a: m = 256, k = {1}; b: n = 1, k = {48}
-#ifndef OCANNL_CORE_SCHEDULE_TILING_SHAPE_H_
-#define OCANNL_CORE_SCHEDULE_TILING_SHAPE_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_TILING_SHAPE_H_
+#define OCANNL_CORE_SCHEDULE_CPU_TILING_SHAPE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 #include "absl/types/span.h"
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/schedule/cpu/tiling/tile_loops.h"
 #include "ocannl/core/schedule/target.h"
-#include "ocannl/core/schedule/tiling/tile_loops.h"
 
 namespace ocannl {
 
@@ -53,4 +53,4 @@ ContractShape ShapeOf(const LoopProgram& program, const PerfectNest& nest,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_TILING_SHAPE_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_TILING_SHAPE_H_

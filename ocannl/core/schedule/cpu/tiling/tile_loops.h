@@ -8,8 +8,8 @@
 // operand B depends on n, and A depends on m. If A depends on n as well, rows
 // share no loads unless the tile has a second unrolled loop q, on which only B
 // depends. A narrow n has a q too: of adjacent products.
-#ifndef OCANNL_CORE_SCHEDULE_TILING_TILE_LOOPS_H_
-#define OCANNL_CORE_SCHEDULE_TILING_TILE_LOOPS_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_TILING_TILE_LOOPS_H_
+#define OCANNL_CORE_SCHEDULE_CPU_TILING_TILE_LOOPS_H_
 
 #include <optional>
 #include <vector>
@@ -35,4 +35,4 @@ TileLoops ChooseTileLoops(const LoopProgram& program, const PerfectNest& nest,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_TILING_TILE_LOOPS_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_TILING_TILE_LOOPS_H_

@@ -11,16 +11,16 @@
 // in panels of nr columns and kc steps that stay in L2. First the loops of a
 // tile are chosen (tile_loops.h), then the sizes, by functions of extents,
 // strides and target (shape.h): register_blocking.h, then cache_blocking.h.
-#ifndef OCANNL_CORE_SCHEDULE_TILING_PLAN_H_
-#define OCANNL_CORE_SCHEDULE_TILING_PLAN_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_TILING_PLAN_H_
+#define OCANNL_CORE_SCHEDULE_CPU_TILING_PLAN_H_
 
 #include <optional>
 
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/schedule/cpu/tiling/cache_blocking.h"
+#include "ocannl/core/schedule/cpu/tiling/register_blocking.h"
+#include "ocannl/core/schedule/cpu/tiling/tile_loops.h"
 #include "ocannl/core/schedule/target.h"
-#include "ocannl/core/schedule/tiling/cache_blocking.h"
-#include "ocannl/core/schedule/tiling/register_blocking.h"
-#include "ocannl/core/schedule/tiling/tile_loops.h"
 
 namespace ocannl {
 
@@ -48,4 +48,4 @@ inline constexpr double kMinParallelCycles = 16'000;
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_TILING_PLAN_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_TILING_PLAN_H_

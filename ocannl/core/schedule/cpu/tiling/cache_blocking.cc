@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/tiling/cache_blocking.h"
+#include "ocannl/core/schedule/cpu/tiling/cache_blocking.h"
 
 #include <algorithm>
 #include <cstdlib>

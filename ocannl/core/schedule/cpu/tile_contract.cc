@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/tile_contract.h"
+#include "ocannl/core/schedule/cpu/tile_contract.h"
 
 #include <algorithm>
 #include <array>

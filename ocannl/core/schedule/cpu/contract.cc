@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/contract.h"
+#include "ocannl/core/schedule/cpu/contract.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/schedule/cpu/tile_contract.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
-#include "ocannl/core/schedule/tile_contract.h"
 
 namespace ocannl {
 namespace {

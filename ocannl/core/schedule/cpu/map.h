@@ -6,8 +6,8 @@
 //
 //   for i1 { for i2 = 0 to 99 { y[i1, i2] := x[i1, i2] * 2; } }
 //     ->  for i1 { vec i2 = 0 to 63 { ... }  vec i3 = 0 to 35 { ... } }
-#ifndef OCANNL_CORE_SCHEDULE_MAP_H_
-#define OCANNL_CORE_SCHEDULE_MAP_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_MAP_H_
+#define OCANNL_CORE_SCHEDULE_CPU_MAP_H_
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -30,4 +30,4 @@ absl::Status ScheduleScatter(NestRewriter& rewriter, const ScatterNest& nest,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_MAP_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_MAP_H_

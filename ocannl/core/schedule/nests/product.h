@@ -8,8 +8,8 @@
 //     for i3 { t[i1, i2] := fma(a[i1, i3], b[i3, i2], t[i1, i2]); }
 //     y[i1, i2] := relu(t[i1, i2]);
 //   } }
-#ifndef OCANNL_CORE_SCHEDULE_GPU_PRODUCT_H_
-#define OCANNL_CORE_SCHEDULE_GPU_PRODUCT_H_
+#ifndef OCANNL_CORE_SCHEDULE_NESTS_PRODUCT_H_
+#define OCANNL_CORE_SCHEDULE_NESTS_PRODUCT_H_
 
 #include <cstddef>
 #include <optional>
@@ -18,7 +18,15 @@
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/loop.h"
 
-namespace ocannl::gpu {
+namespace ocannl {
+
+// The perfectly nested parallel loops of the statement of the body, from the
+// outermost one on.
+std::vector<NestLoop> ParallelLoops(const LoopProgram& program, size_t at);
+
+// What is in the innermost of the outermost `loops` loops of the statement
+// `at`.
+const Block& BodyOf(const LoopProgram& program, size_t at, size_t loops);
 
 // Loops over results around a body of which one statement reduces.
 struct Product {
@@ -34,6 +42,6 @@ struct Product {
 // The statement `at` of the body, if it is one.
 std::optional<Product> AsProduct(const LoopProgram& program, size_t at);
 
-}  // namespace ocannl::gpu
+}  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_GPU_PRODUCT_H_
+#endif  // OCANNL_CORE_SCHEDULE_NESTS_PRODUCT_H_

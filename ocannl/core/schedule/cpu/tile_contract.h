@@ -4,15 +4,15 @@
 // and strip-mined from the outermost one inwards, and loops over tiles are
 // interchanged outwards. Each tile is a microkernel: its statements are
 // distributed, and k becomes the outermost loop of the sum.
-#ifndef OCANNL_CORE_SCHEDULE_TILE_CONTRACT_H_
-#define OCANNL_CORE_SCHEDULE_TILE_CONTRACT_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_TILE_CONTRACT_H_
+#define OCANNL_CORE_SCHEDULE_CPU_TILE_CONTRACT_H_
 
 #include <cstddef>
 #include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "ocannl/core/schedule/contract.h"
+#include "ocannl/core/schedule/cpu/contract.h"
 
 namespace ocannl {
 
@@ -46,4 +46,4 @@ absl::StatusOr<TiledContract> TileContract(NestRewriter& rewriter,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_TILE_CONTRACT_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_TILE_CONTRACT_H_

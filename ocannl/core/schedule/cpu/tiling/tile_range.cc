@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/tiling/tile_range.h"
+#include "ocannl/core/schedule/cpu/tiling/tile_range.h"
 
 #include "ocannl/core/index/division.h"
 

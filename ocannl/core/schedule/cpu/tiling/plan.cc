@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/tiling/plan.h"
+#include "ocannl/core/schedule/cpu/tiling/plan.h"
 
 #include <cstddef>
 #include <vector>
 
-#include "ocannl/core/schedule/tiling/shape.h"
+#include "ocannl/core/schedule/cpu/tiling/shape.h"
 
 namespace ocannl {
 

@@ -19,15 +19,15 @@
 //
 // In order: the nest is tiled (tile_contract.h); operands are packed; loops in
 // tiles become lanes or are unrolled, and the target is privatized.
-#ifndef OCANNL_CORE_SCHEDULE_CONTRACT_H_
-#define OCANNL_CORE_SCHEDULE_CONTRACT_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_CONTRACT_H_
+#define OCANNL_CORE_SCHEDULE_CPU_CONTRACT_H_
 
 #include <vector>
 
 #include "absl/status/status.h"
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/schedule/cpu/tiling/plan.h"
 #include "ocannl/core/schedule/nest_rewriter.h"
-#include "ocannl/core/schedule/tiling/plan.h"
 
 namespace ocannl {
 
@@ -55,4 +55,4 @@ absl::Status ScheduleContract(NestRewriter& rewriter,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_CONTRACT_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_CONTRACT_H_

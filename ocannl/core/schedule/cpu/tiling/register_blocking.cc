@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/tiling/register_blocking.h"
+#include "ocannl/core/schedule/cpu/tiling/register_blocking.h"
 
 #include <algorithm>
 #include <cmath>
