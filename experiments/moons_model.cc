@@ -12,7 +12,7 @@
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/optim/rules.h"
-#include "ocannl/train/predict.h"
+#include "ocannl/train/run/predict.h"
 
 namespace ocannl {
 namespace {

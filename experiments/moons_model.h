@@ -16,8 +16,8 @@
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/runtime/virtual_devices.h"
-#include "ocannl/train/example_train_loop.h"
 #include "ocannl/train/fit/fit.h"
+#include "ocannl/train/parallel/example_train_loop.h"
 
 namespace ocannl {
 

@@ -30,11 +30,11 @@
 #include "ocannl/flags/run_options.h"
 #include "ocannl/train/checkpoint/interval.h"
 #include "ocannl/train/distributed/communicator.h"
-#include "ocannl/train/example_train_loop.h"
 #include "ocannl/train/fit/metrics_log.h"
+#include "ocannl/train/graph/params_hash.h"
 #include "ocannl/train/optim/rules.h"
+#include "ocannl/train/parallel/example_train_loop.h"
 #include "ocannl/train/parallel/replicas.h"
-#include "ocannl/train/params_hash.h"
 
 namespace ocannl {
 namespace {

@@ -15,7 +15,7 @@
 #include "experiments/moons_model.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/runtime/backend.h"
-#include "ocannl/train/trainer/scalar_trainer.h"
+#include "ocannl/train/eager/scalar_trainer.h"
 
 namespace ocannl {
 

@@ -54,27 +54,27 @@
 #include "ocannl/train/blocks/vision.h"            // whole convolutional nets
 #include "ocannl/train/checkpoint/checkpoint.h"    // SaveParams, LoadArrays
 #include "ocannl/train/checkpoint/series.h"        // CheckpointSeries
-#include "ocannl/train/code.h"                     // ParseCode
 #include "ocannl/train/compat/ocannl_names.h"      // names of OCANNL
 #include "ocannl/train/compat/torch_lean_names.h"  // names of TorchLean
 #include "ocannl/train/data/batch_order.h"         // BatchOrder
 #include "ocannl/train/data/data_loader.h"         // DataLoader
 #include "ocannl/train/data/files.h"               // LoadCsv, LoadIdx
-#include "ocannl/train/debug.h"                    // EnableAllDebugs
 #include "ocannl/train/decode/generator.h"         // Generator, Sample
 #include "ocannl/train/distributed/mpi.h"          // StartMpi, Communicator
-#include "ocannl/train/example_train_loop.h"       // ExampleTrainLoop
-#include "ocannl/train/fit/fit.h"                  // Fit
-#include "ocannl/train/model.h"                    // Model, Forward, GradUpdate
-#include "ocannl/train/optim/rule.h"               // StartTraining
-#include "ocannl/train/optim/rules.h"              // Sgd, AdamW, Muon
-#include "ocannl/train/optim/schedule.h"           // CosineRate, Warmup
-#include "ocannl/train/optim/transforms.h"         // ClipByGlobalNorm, Ema
-#include "ocannl/train/parallel/data_parallel.h"   // DataParallel
-#include "ocannl/train/parallel/round_robin.h"     // RoundRobin
-#include "ocannl/train/predict.h"                  // Predictor
-#include "ocannl/train/run.h"                      // SyncRun, ForwardAndForget
-#include "ocannl/train/sequential_loop.h"          // SequentialLoop
-#include "ocannl/train/trainer/scalar_trainer.h"  // ScalarTrainer, Session, Ops
+#include "ocannl/train/eager/scalar_trainer.h"    // ScalarTrainer, Session, Ops
+#include "ocannl/train/fit/fit.h"                 // Fit
+#include "ocannl/train/graph/code.h"              // ParseCode
+#include "ocannl/train/graph/model.h"             // Model, Forward, GradUpdate
+#include "ocannl/train/optim/rule.h"              // StartTraining
+#include "ocannl/train/optim/rules.h"             // Sgd, AdamW, Muon
+#include "ocannl/train/optim/schedule.h"          // CosineRate, Warmup
+#include "ocannl/train/optim/transforms.h"        // ClipByGlobalNorm, Ema
+#include "ocannl/train/parallel/data_parallel.h"  // DataParallel
+#include "ocannl/train/parallel/example_train_loop.h"  // ExampleTrainLoop
+#include "ocannl/train/parallel/round_robin.h"         // RoundRobin
+#include "ocannl/train/run/debug.h"                    // EnableAllDebugs
+#include "ocannl/train/run/predict.h"                  // Predictor
+#include "ocannl/train/run/run.h"              // SyncRun, ForwardAndForget
+#include "ocannl/train/run/sequential_loop.h"  // SequentialLoop
 
 #endif  // OCANNL_OCANNL_H_

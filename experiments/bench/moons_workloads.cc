@@ -19,7 +19,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/loop/lower.h"
 #include "ocannl/core/runtime/recording.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 
 namespace ocannl {
 namespace {

@@ -9,7 +9,7 @@
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "ocannl/train/optim/rules.h"
 
 namespace ocannl {

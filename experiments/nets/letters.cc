@@ -18,7 +18,7 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/data/batch_order.h"
 #include "ocannl/train/data/files.h"
-#include "ocannl/train/predict.h"
+#include "ocannl/train/run/predict.h"
 
 namespace ocannl {
 namespace {

@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "tests/support/test_device.h"
 
 namespace ocannl {

@@ -9,7 +9,7 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/checkpoint/interval.h"
 #include "ocannl/train/decode/generator.h"
-#include "ocannl/train/predict.h"
+#include "ocannl/train/run/predict.h"
 
 namespace ocannl {
 namespace {

@@ -10,7 +10,7 @@
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/runtime/stream.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 
 namespace ocannl {
 

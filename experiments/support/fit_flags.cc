@@ -10,7 +10,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/flags/flags.h"
 #include "ocannl/flags/run_options.h"
-#include "ocannl/train/params_hash.h"
+#include "ocannl/train/graph/params_hash.h"
 
 namespace ocannl {
 

@@ -19,7 +19,7 @@
 #include "ocannl/core/runtime/npy.h"
 #include "ocannl/flags/run_options.h"
 #include "ocannl/print_values.h"
-#include "ocannl/train/run.h"
+#include "ocannl/train/run/run.h"
 
 namespace ocannl {
 namespace {

@@ -31,8 +31,8 @@ absl::Status CheckVirtual(const Assignments& code, const LoopProgram& program);
 absl::StatusOr<LoopProgram> LowerToRun(const Assignments& code);
 
 // Is called with the code of each routine before it is compiled, and may ask
-// for other memory modes: for debugging (train/debug.h). Its error is that of
-// the compilation. Null: nothing. To be set while nothing is compiled.
+// for other memory modes: for debugging (train/run/debug.h). Its error is that
+// of the compilation. Null: nothing. To be set while nothing is compiled.
 using CodeHook = std::function<absl::Status(Assignments& code)>;
 void SetCodeHook(CodeHook hook);
 

@@ -28,7 +28,7 @@
 #include "ocannl/interp/run_log.h"
 #include "ocannl/jit/x86_backend.h"
 #include "ocannl/tiers/tiers.h"
-#include "ocannl/train/debug.h"
+#include "ocannl/train/run/debug.h"
 
 namespace ocannl {
 namespace {

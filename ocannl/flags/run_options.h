@@ -36,7 +36,8 @@ void WriteTierReport(const Stream& stream);
 // --debug=all (OCANNL_DEBUG=all): what becomes of the routines of a program,
 // and what it does when, in files of the directory build_files/PROGRAM.
 //
-//   stages   the stages of each routine that is compiled (train/debug.h); of
+//   stages   the stages of each routine that is compiled (train/run/debug.h);
+//   of
 //            what the tool runs also schedule and machine code
 //   hosted   every array of a routine keeps its value after a run, to be read
 //   log      log.html: compilations, runs and copies as a tree, with times, in

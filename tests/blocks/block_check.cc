@@ -14,7 +14,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/ops/number.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "tests/agree/all_tiers.h"
 #include "tests/blocks/dual_code.h"
 #include "tests/support/test_device.h"

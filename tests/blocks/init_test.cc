@@ -16,7 +16,7 @@
 #include "ocannl/train/blocks/conv.h"
 #include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/blocks/transformer.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "tests/support/test_device.h"
 
 namespace ocannl {

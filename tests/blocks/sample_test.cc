@@ -11,7 +11,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "tests/agree/all_tiers.h"
 #include "tests/blocks/block_check.h"
 

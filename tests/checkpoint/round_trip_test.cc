@@ -13,7 +13,7 @@
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "tests/checkpoint/samples.h"
 #include "tests/support/status_matchers.h"
 

@@ -23,11 +23,11 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/tiers/tiers.h"
 #include "ocannl/train/blocks/linear.h"
-#include "ocannl/train/example_train_loop.h"
+#include "ocannl/train/graph/params_hash.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/parallel/data_parallel.h"
+#include "ocannl/train/parallel/example_train_loop.h"
 #include "ocannl/train/parallel/replicas.h"
-#include "ocannl/train/params_hash.h"
 #include "tests/support/status_matchers.h"
 
 namespace ocannl {

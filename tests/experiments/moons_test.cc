@@ -19,8 +19,8 @@
 #include "ocannl/jit/explain_x86.h"
 #include "ocannl/tiers/tiers.h"
 #include "ocannl/train/fit/fit.h"
-#include "ocannl/train/params_hash.h"
-#include "ocannl/train/sequential_loop.h"
+#include "ocannl/train/graph/params_hash.h"
+#include "ocannl/train/run/sequential_loop.h"
 #include "tests/support/run_program.h"
 #include "tests/support/test_device.h"
 

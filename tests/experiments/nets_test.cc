@@ -21,7 +21,7 @@
 #include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/fit/fit.h"
-#include "ocannl/train/params_hash.h"
+#include "ocannl/train/graph/params_hash.h"
 #include "tests/support/every_code_is_text.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"

@@ -122,7 +122,7 @@ extern CheckpointSeries series;
 extern std::vector<Array> arrays;
 extern int64_t steps;
 """,
-    "ocannl/train/code_scope.h": """
+    "ocannl/train/graph/code_scope.h": """
 extern std::string text;
 extern Names names;
 """,
@@ -141,7 +141,7 @@ extern absl::Span<std::byte> bytes;
 extern const Backend& backend;
 extern Communicator& ranks;
 """,
-    "ocannl/train/example_train_loop.h": """
+    "ocannl/train/parallel/example_train_loop.h": """
 extern VirtualDevices devices;
 extern NdArray x;
 """,
@@ -168,22 +168,22 @@ extern Replicas replicas;
 extern StaticRef step;
 extern int64_t number;
 """,
-    "ocannl/train/predict.h": """
+    "ocannl/train/run/predict.h": """
 extern ShapeSpec row;
 """,
-    "ocannl/train/trainer/calls.h": """
+    "ocannl/train/eager/calls.h": """
 extern Ops& ops;
 extern Ref x;
 Tensor Swish(Tensor x);
 """,
-    "ocannl/train/trainer/param_list.h": """
+    "ocannl/train/eager/param_list.h": """
 extern NdArray w, b;
 """,
-    "ocannl/train/trainer/scalar_trainer.h": """
+    "ocannl/train/eager/scalar_trainer.h": """
 extern interp::InterpBackend backend;
 extern NdArray w, b, x, y;
 """,
-    "ocannl/train/trainer/session.h": """
+    "ocannl/train/eager/session.h": """
 extern interp::InterpBackend backend;
 extern ParamList params;
 extern NdArray x, y;
@@ -196,7 +196,7 @@ Ref MeanSquares(Ops& ops, absl::Span<const Ref> args);
 DEFINITIONS = {
     "ocannl/core/base/status_macros.h",
     "ocannl/train/blocks/call.h",
-    "ocannl/train/trainer/ops.h",
+    "ocannl/train/eager/ops.h",
 }
 
 # How the runs begin that are not C++.
@@ -242,8 +242,8 @@ TEXT = {
     "ocannl/train/fit/metrics_log.h": ['{"epoch":2,"step'],
     "ocannl/train/parallel/replicas.h": ["5: 3 -> 1, 4 -> 2;"],
     "ocannl/train/parallel/shards.h": ["ShardAlong(0 .. 5,"],
-    "ocannl/train/trainer/function_call.h": ["Tensor, Arg       "],
-    "ocannl/train/value_writer.h": ["y =: x ~logic:"],
+    "ocannl/train/eager/function_call.h": ["Tensor, Arg       "],
+    "ocannl/train/graph/value_writer.h": ["y =: x ~logic:"],
 }
 
 ANY = """

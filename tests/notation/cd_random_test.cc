@@ -35,7 +35,7 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/fuzz/notation/random_text.h"
 #include "ocannl/fuzz/programs/random.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "tests/agree/all_tiers.h"
 #include "tests/support/run_program.h"
 

@@ -20,8 +20,8 @@
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/core/tensor/tensor.h"
-#include "ocannl/train/code.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/code.h"
+#include "ocannl/train/graph/model.h"
 
 namespace ocannl {
 namespace {

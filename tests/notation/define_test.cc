@@ -15,7 +15,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "tests/support/every_code_is_text.h"
 #include "tests/support/must_parse_tensor.h"
 #include "tests/support/status_matchers.h"

@@ -25,7 +25,7 @@
 #include "ocannl/fuzz/notation/einsum_program.h"
 #include "ocannl/fuzz/notation/random_einsum.h"
 #include "ocannl/fuzz/programs/random.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "tests/agree/all_tiers.h"
 #include "tests/support/run_program.h"
 #include "tests/support/status_matchers.h"

@@ -15,7 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/runtime/backend.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "tests/onnx/model.h"
 #include "tests/onnx/value.h"
 

@@ -33,7 +33,7 @@
 #include "ocannl/core/ops/op.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/tensor.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "tests/agree/all_tiers.h"
 #include "tests/support/dual_program.h"
 #include "tests/support/run_program.h"

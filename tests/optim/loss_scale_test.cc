@@ -18,7 +18,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/tiers/tiers.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/optim/transforms.h"
 #include "tests/support/every_code_is_text.h"

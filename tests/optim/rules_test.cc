@@ -24,7 +24,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/tiers/tiers.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "ocannl/train/optim/rule.h"
 #include "tests/support/every_code_is_text.h"
 #include "tests/support/must_parse_tensor.h"

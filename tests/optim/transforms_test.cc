@@ -20,7 +20,7 @@
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "ocannl/train/optim/rule.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/optim/schedule.h"

@@ -11,7 +11,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/tiers/tiers.h"
 #include "ocannl/train/blocks/params.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "tests/support/test_device.h"
 
 namespace ocannl {

@@ -20,8 +20,8 @@
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/init.h"
-#include "ocannl/train/model.h"
-#include "ocannl/train/run.h"
+#include "ocannl/train/graph/model.h"
+#include "ocannl/train/run/run.h"
 #include "tests/agree/all_tiers.h"
 #include "tests/support/test_device.h"
 

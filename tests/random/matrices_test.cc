@@ -20,7 +20,7 @@
 #include "ocannl/tiers/tiers.h"
 #include "ocannl/train/blocks/init.h"
 #include "ocannl/train/blocks/params.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "tests/random/draws.h"
 #include "tests/support/test_device.h"
 

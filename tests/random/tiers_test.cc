@@ -18,7 +18,7 @@
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/params.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "tests/agree/all_tiers.h"
 #include "tests/random/draws.h"
 #include "tests/support/must_parse.h"

@@ -6,7 +6,7 @@
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "ocannl/train/optim/rules.h"
 #include "tests/support/must_parse_tensor.h"
 

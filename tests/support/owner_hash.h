@@ -7,8 +7,8 @@
 #include <string>
 
 #include "ocannl/core/base/check.h"
+#include "ocannl/train/graph/params_hash.h"
 #include "ocannl/train/parallel/data_parallel.h"
-#include "ocannl/train/params_hash.h"
 
 namespace ocannl {
 

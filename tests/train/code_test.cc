@@ -2,7 +2,7 @@
 //
 // Code as text, on numbers that can be worked out by hand: the training code of
 // the source documents' slides, and each kind of statement.
-#include "ocannl/train/code.h"
+#include "ocannl/train/graph/code.h"
 
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "ocannl/train/optim/rules.h"
 #include "tests/support/every_code_is_text.h"
 #include "tests/support/must_parse_tensor.h"

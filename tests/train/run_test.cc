@@ -2,7 +2,7 @@
 //
 // The running half of the source documents' training library, on numbers that
 // can be worked out by hand.
-#include "ocannl/train/run.h"
+#include "ocannl/train/run/run.h"
 
 #include <string>
 #include <utility>
@@ -18,10 +18,10 @@
 #include "ocannl/print_tree.h"
 #include "ocannl/tiers/tiers.h"
 #include "ocannl/train/compat/ocannl_names.h"
-#include "ocannl/train/debug.h"
-#include "ocannl/train/example_train_loop.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
+#include "ocannl/train/parallel/example_train_loop.h"
 #include "ocannl/train/parallel/round_robin.h"
+#include "ocannl/train/run/debug.h"
 #include "tests/support/must_parse_tensor.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"

@@ -10,8 +10,8 @@
 #include "ocannl/core/assign/ir.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/train/code.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/code.h"
+#include "ocannl/train/graph/model.h"
 #include "tests/support/test_device.h"
 
 namespace ocannl {

@@ -29,7 +29,7 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/tiers/tiers.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/parallel/data_parallel.h"
 #include "ocannl/train/parallel/replicas.h"

@@ -22,7 +22,7 @@
 #include "absl/types/span.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/tensor.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 
 namespace ocannl::train {
 

@@ -41,7 +41,7 @@
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/checkpoint/saved_arrays.h"
 #include "ocannl/train/data/data_limit.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 
 namespace ocannl::train {
 

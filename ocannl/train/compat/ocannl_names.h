@@ -15,7 +15,7 @@
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/tensor/tensor.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 
 namespace ocannl::train {
 

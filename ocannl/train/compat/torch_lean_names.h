@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Names of TorchLean's trainer for operations that have other names in Ops
-// (ocannl/train/trainer/ops.h), or several names for one of them.
+// (ocannl/train/eager/ops.h), or several names for one of them.
 //
 //   Ref row = GatherRow(ops, matrix, 2);  // ops.Cell(matrix, 2)
 #ifndef OCANNL_TRAIN_COMPAT_TORCH_LEAN_NAMES_H_
@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "ocannl/core/base/source_location.h"
-#include "ocannl/train/trainer/ops.h"
+#include "ocannl/train/eager/ops.h"
 
 namespace ocannl::train {
 

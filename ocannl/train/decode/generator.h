@@ -27,7 +27,7 @@
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/blocks/attention.h"
 #include "ocannl/train/decode/sample.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 
 namespace ocannl::train {
 

@@ -12,7 +12,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "ocannl/train/fit/fit_parts.h"
-#include "ocannl/train/option_check.h"
+#include "ocannl/train/graph/option_check.h"
 
 namespace ocannl::train {
 namespace {

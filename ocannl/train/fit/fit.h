@@ -47,7 +47,7 @@
 #include "ocannl/train/distributed/communicator.h"
 #include "ocannl/train/fit/course.h"
 #include "ocannl/train/fit/metrics_log.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "ocannl/train/optim/loss_scale.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/parallel/data_parallel.h"

@@ -9,9 +9,9 @@
 #include "ocannl/train/data/data_loader.h"
 #include "ocannl/train/fit/fit.h"
 #include "ocannl/train/fit/fit_parts.h"
-#include "ocannl/train/option_check.h"
-#include "ocannl/train/run.h"
-#include "ocannl/train/sequential_loop.h"
+#include "ocannl/train/graph/option_check.h"
+#include "ocannl/train/run/run.h"
+#include "ocannl/train/run/sequential_loop.h"
 
 namespace ocannl::train {
 namespace {

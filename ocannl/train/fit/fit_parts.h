@@ -20,7 +20,7 @@
 #include "ocannl/train/blocks/state.h"
 #include "ocannl/train/fit/course.h"
 #include "ocannl/train/fit/fit.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 
 namespace ocannl::train {
 

@@ -16,8 +16,8 @@
 #include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/blocks/loss.h"
 #include "ocannl/train/checkpoint/series.h"
+#include "ocannl/train/graph/params_hash.h"
 #include "ocannl/train/optim/schedule.h"
-#include "ocannl/train/params_hash.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
 

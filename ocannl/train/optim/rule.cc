@@ -9,8 +9,8 @@
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/train/code.h"
-#include "ocannl/train/run.h"
+#include "ocannl/train/graph/code.h"
+#include "ocannl/train/run/run.h"
 
 namespace ocannl::train {
 namespace {

@@ -25,7 +25,7 @@
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/tensor/tensor.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 
 namespace ocannl::train {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "ocannl/train/option_check.h"
+#include "ocannl/train/graph/option_check.h"
 
 namespace ocannl::train {
 namespace {

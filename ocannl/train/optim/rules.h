@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "ocannl/core/tensor/tensor.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "ocannl/train/optim/rule.h"
 
 namespace ocannl::train {

@@ -2,7 +2,7 @@
 #include "ocannl/train/optim/transforms.h"
 
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/train/option_check.h"
+#include "ocannl/train/graph/option_check.h"
 
 namespace ocannl::train {
 absl::StatusOr<UpdateRule> ClipByGlobalNorm(double max_norm) {

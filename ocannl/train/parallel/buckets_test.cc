@@ -10,7 +10,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/tensor/leaf.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
 

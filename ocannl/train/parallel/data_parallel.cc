@@ -17,11 +17,11 @@
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/runtime/stream.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
-#include "ocannl/train/code.h"
-#include "ocannl/train/option_check.h"
+#include "ocannl/train/graph/code.h"
+#include "ocannl/train/graph/option_check.h"
 #include "ocannl/train/parallel/buckets.h"
 #include "ocannl/train/parallel/round_robin.h"
-#include "ocannl/train/run.h"
+#include "ocannl/train/run/run.h"
 
 namespace ocannl::train {
 

@@ -44,7 +44,7 @@
 #include "ocannl/core/runtime/virtual_devices.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/distributed/communicator.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 #include "ocannl/train/optim/loss_scale.h"
 #include "ocannl/train/parallel/replicas.h"
 #include "ocannl/train/parallel/shards.h"

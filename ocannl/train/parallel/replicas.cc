@@ -18,9 +18,9 @@
 #include "ocannl/core/runtime/stream.h"
 #include "ocannl/core/runtime/threads/worker.h"
 #include "ocannl/core/tensor/memory_mode.h"
-#include "ocannl/train/code.h"
 #include "ocannl/train/distributed/connect_devices.h"
-#include "ocannl/train/params_hash.h"
+#include "ocannl/train/graph/code.h"
+#include "ocannl/train/graph/params_hash.h"
 
 namespace ocannl::train {
 

@@ -28,7 +28,7 @@
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/distributed/communicator.h"
-#include "ocannl/train/model.h"
+#include "ocannl/train/graph/model.h"
 
 namespace ocannl::train {
 

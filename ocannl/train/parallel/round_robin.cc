@@ -8,7 +8,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/runtime/threads/team.h"
-#include "ocannl/train/sequential_loop.h"
+#include "ocannl/train/run/sequential_loop.h"
 
 namespace ocannl::train {
 
