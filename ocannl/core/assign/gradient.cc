@@ -68,8 +68,8 @@ Expr AsStored(Expr term, DType stored) {
   return Convert(Convert(term, stored), ComputeDType(stored));
 }
 
-// Which term of each cell of a result by min or max is the first to be it: its
-// number, by the cell.
+// For each cell of a minimum or maximum, the number of the first term that is
+// equal to it.
 Array FirstArray(const Graph& graph, const Shapes& shapes, TensorId id,
                  DType dtype) {
   return {.name = absl::StrCat(graph[id].name, ".first"),

@@ -69,7 +69,7 @@ absl::StatusOr<Symbol> TakeStatic(LoopLexer& in, const Assignments& code) {
       "a static index, which is declared as in step (batch : [0..9]):");
 }
 
-// Reads the assignments of `code`, in whose arrays they are.
+// Reads assignments and adds them to `code`.
 class AssignParser : private ValueParser {
  public:
   AssignParser(absl::string_view text, Assignments& code)
@@ -77,7 +77,7 @@ class AssignParser : private ValueParser {
 
   LoopLexer& lexer() { return lexer_; }
 
-  // Adds the one to the array `name`, which is taken already.
+  // Reads the assignment to the array `name`, which is taken already.
   absl::Status Add(const Token& name) {
     loops_.clear();
     in_value_.clear();

@@ -192,7 +192,7 @@ class Parser : private ValueParser {
                    " : f32[...];");
   }
 
-  // `name`[indices], of which one index may be a cell; axis -1 if none is.
+  // The cell `name`[indices]. One index may be a cell; else the axis is -1.
   absl::StatusOr<Lookup> Cell(const Token& name, bool is_index = false) {
     Lookup lookup{.cell = {}, .axis = -1, .index = {}};
     OCANNL_ASSIGN_OR_RETURN(lookup.cell.buffer, FindBuffer(name));

@@ -109,7 +109,7 @@ absl::Status CheckInThread(const Loops& loops) {
                    "around it");
 }
 
-// Every iterator is that of a loop around the statement.
+// Every iterator in `index` belongs to a loop around the statement.
 absl::Status CheckInScope(const Loops& loops, const Affine& index) {
   for (const Affine::Term& term : index.terms()) {
     if (term.symbol.kind == Symbol::kStatic ||
@@ -340,8 +340,8 @@ class Verifier {
     return Written(cell.buffer, lookup, how);
   }
 
-  // That `cell`, one of the buffer, is written or was there before; `how` it is
-  // used.
+  // Error: `cell` of the buffer is not written before this use. `how` names the
+  // use.
   template <class Cell>
   absl::Status Written(BufferId number, const Cell& cell,
                        absl::string_view how) const {

@@ -33,8 +33,8 @@ absl::StatusOr<ArrayText> ParseArray(Lexer& lexer);
 // separator in it.
 bool AtArray(const Lexer& lexer);
 
-// Skips what stands before the end of the text, a bracket that it does not open
-// or a token that `ends` it, `depth` brackets deep.
+// Skips to the end of the text, to a closing bracket that it does not open, or
+// to a token that `ends` accepts at this depth of brackets.
 void SkipUntil(Lexer& lexer,
                absl::FunctionRef<bool(const Lexer& at, int depth)> ends);
 

@@ -75,7 +75,7 @@ using Numbers = std::vector<int64_t>;
 
 class FunctionTable {
  public:
-  // Of `tensors` and then of `numbers`, whole ones.
+  // A function of `tensors` tensors, then of `numbers` whole numbers.
   template <class Apply>
   void Add(std::string name, int tensors, int numbers, std::string spec,
            Apply apply) {
@@ -92,7 +92,7 @@ class FunctionTable {
                          .apply = checked,
                          .spec = std::move(spec)});
   }
-  // Of tensors, without a spec.
+  // A function of tensors without a spec.
   template <class Apply>
   void Add(std::string name, int tensors, Apply apply) {
     functions.push_back({std::move(name), tensors, tensors, apply});

@@ -56,8 +56,8 @@ inline constexpr AssignOperator kAssignOperators[] = {
 // Takes the operator that is next; null if none is.
 const AssignOperator* AcceptAssign(Lexer& lexer);
 
-// Takes logic:"..." behind its ~, and gives the text in quotes, which is `what`
-// for the error.
+// Takes logic:"..." after its `~` and returns the quoted token. `what`
+// describes it in an error.
 absl::StatusOr<Token> TakeLogic(Lexer& lexer, absl::string_view what);
 
 // The operator that is written `symbol`, or null.

@@ -85,7 +85,7 @@ class FirstError {
     wording_ = std::move(wording);
     node_ = node;
   }
-  // The same, which `write` words from `args`.
+  // The same; the method `write` words the error from `args`.
   template <class... Params, class... Args>
   void Report(TensorId node,
               absl::Status (ShapeErrors::*write)(Params...) const,

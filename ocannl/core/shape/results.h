@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What of a result does not come from its operands: how its uses want it, and
-// names that only its spec's result has. What of its numbers its shape tells.
+// names that only its spec's result has. Also checks
+// numbers that shapes determine.
 #ifndef OCANNL_CORE_SHAPE_RESULTS_H_
 #define OCANNL_CORE_SHAPE_RESULTS_H_
 
