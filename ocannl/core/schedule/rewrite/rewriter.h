@@ -105,8 +105,8 @@ class Rewriter {
 
   // `program` has counted its iterators (CountIterators), is one that Verify
   // accepts, and outlives this object, as does `script`, which gets what was
-  // done. The time that a rewrite takes depends on how many
-  // statements are in the body: others may wait elsewhere.
+  // done. The time that a rewrite takes depends on how many statements are in
+  // the body: others may wait elsewhere.
   explicit Rewriter(LoopProgram& program, Script* script = nullptr,
                     Legality legality = Legality::kProve)
       : program_(program), script_(script), legality_(legality) {}
