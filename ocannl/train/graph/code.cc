@@ -22,6 +22,7 @@
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/notation/statements.h"
 #include "ocannl/core/tensor/memory_mode.h"
+#include "ocannl/train/graph/code_repeat.h"
 #include "ocannl/train/graph/code_scope.h"
 #include "ocannl/train/graph/value.h"
 #include "ocannl/train/graph/value_writer.h"
@@ -44,7 +45,7 @@ class CodeWriter {
              SourceLocation where)
       : model_(model),
         scope_(model, text, names),
-        values_(text, where, scope_, code_.update) {}
+        values_(text, where, scope_, written_) {}
 
   absl::Status Write(const std::vector<Statement>& statements) {
     for (const Statement& statement : statements) {
@@ -57,7 +58,10 @@ class CodeWriter {
                 return WriteBlock(*s);
               },
               [&](const std::unique_ptr<ForStatement>& s) {
-                return scope_.ForEach(*s, [&] { return Write(s->body); });
+                BodyRepeater repeater(model_, scope_, written_);
+                return scope_.ForEach(*s, [&](Tensor of) {
+                  return repeater.Write(of, [&] { return Write(s->body); });
+                });
               },
           },
           statement));
@@ -67,7 +71,7 @@ class CodeWriter {
 
   // The code; its states become the model's.
   UpdateCode Finish() && {
-    for (auto& [name, state] : states_) {
+    for (auto& [name, state] : written_.states) {
       model_.states.insert_or_assign(name, std::move(state));
     }
     code_.update.name = RoutineName(code_.update);
@@ -88,6 +92,7 @@ class CodeWriter {
   }
 
   absl::Status WriteCode(const CodeStatement& statement) {
+    written_.is_regular = false;
     std::optional<Tensor> tensor = scope_.FindTensor(statement.tensor);
     if (!tensor) return scope_.Unknown(statement.tensor, statement.offset);
     if (statement.part == CodeStatement::kForward) {
@@ -117,10 +122,9 @@ class CodeWriter {
   }
 
   // A name for an array that the statement at `offset` declares as `target`.
-  absl::StatusOr<std::string> NewName(absl::string_view target,
-                                      size_t offset) const {
+  absl::StatusOr<std::string> NewName(absl::string_view target, size_t offset) {
     std::string name = absl::StrCat(target, scope_.suffix());
-    if (!scope_.IsTaken(name)) return name;
+    if (!scope_.IsTaken(name)) return written_.declared.emplace_back(name);
     return NameTakenError(offset, name, "give it another name");
   }
 
@@ -130,7 +134,7 @@ class CodeWriter {
     const int32_t state = code_.init.AddArray(array);
     const Expr zero = Literal(code_.init.exprs, array.dtype, 0);
     AssignPointwise(code_.init, state, std::nullopt, zero.id(), {});
-    states_.emplace(array.name, CodeState{array, shape});
+    written_.states.emplace(array.name, CodeState{array, shape});
   }
 
   absl::Status WriteLike(const LikeStatement& statement) {
@@ -235,8 +239,8 @@ class CodeWriter {
   Model& model_;
   CodeScope scope_;
   absl::flat_hash_map<TensorId, BackwardCode> backward_;
-  absl::flat_hash_map<std::string, CodeState> states_;  // declared here
-  UpdateCode code_;
+  WrittenCode written_;
+  UpdateCode& code_ = written_.code;
   ValueWriter values_;
 };
 

@@ -22,6 +22,12 @@ CodeScope::CodeScope(Model& model, absl::string_view text, Names names)
   graph_.set_randoms(model.graph.randoms());
   visible_.statics = names_.statics;
   visible_.numbers = names_.numbers;
+  for (const auto& [name, tensor] : names_.tensors) named_.insert(tensor.id);
+}
+
+bool CodeScope::IsNamed(Tensor tensor) const {
+  return named_.contains(tensor.id) ||
+         absl::StrContains(text_, tensor.node().name);
 }
 
 const Array* CodeScope::FindArray(absl::string_view leaf) const {
@@ -165,7 +171,7 @@ absl::Status CodeScope::Of(absl::string_view name,
 }
 
 absl::Status CodeScope::ForEach(const ForStatement& loop,
-                                absl::FunctionRef<absl::Status()> write) {
+                                absl::FunctionRef<absl::Status(Tensor)> write) {
   const auto names = names_.tensors;
   const Names visible = visible_;
   absl::Status status;
@@ -183,7 +189,7 @@ absl::Status CodeScope::ForEach(const ForStatement& loop,
              absl::StartsWith(leaf.first, absl::StrCat(loop.name, "."));
     });
     names_.tensors.insert_or_assign(loop.name, tensor);
-    status = Of(loop.name, write);
+    status = Of(loop.name, [&] { return write(tensor); });
     visible_ = visible;
     if (!status.ok()) break;
   }

@@ -73,7 +73,13 @@ class CodeScope {
   // Calls `write` for each tensor of the loop's list; what it makes visible is
   // visible in that call only.
   absl::Status ForEach(const ForStatement& loop,
-                       absl::FunctionRef<absl::Status()> write);
+                       absl::FunctionRef<absl::Status(Tensor)> write);
+
+  // Whether the text may name the tensor other than by the name of a loop.
+  bool IsNamed(Tensor tensor) const;
+
+  // Takes the name of an array, which needs not be visible.
+  void Take(absl::string_view array) { taken_.emplace(array); }
 
   // Calls `use`, and forgets the nodes that it adds to the graph. Those that it
   // adds later draw other random numbers than it did, if it is `final`.
@@ -105,6 +111,7 @@ class CodeScope {
   absl::flat_hash_map<std::string, Array> arrays_;  // by their leaf's name
   absl::flat_hash_set<std::string> taken_;          // their own names
   std::string suffix_;
+  absl::flat_hash_set<TensorId> named_;  // outside of loops
 };
 
 }  // namespace ocannl::train

@@ -23,6 +23,7 @@
 #include "ocannl/core/notation/names.h"
 #include "ocannl/core/notation/statements.h"
 #include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/graph/code_repeat.h"
 #include "ocannl/train/graph/code_scope.h"
 
 namespace ocannl::train {
@@ -34,10 +35,14 @@ absl::Status Located(const CodeScope& scope, const AssignStatement& statement,
 // Writes the code that computes the values of assignments and stores them.
 class ValueWriter {
  public:
-  // For statements of `text`, whose names `scope` knows. Appends to `code`.
+  // For statements of `text`, whose names `scope` knows. Appends to `written`.
   ValueWriter(absl::string_view text, SourceLocation where, CodeScope& scope,
-              Assignments& code)
-      : text_(text), where_(where), scope_(scope), code_(code) {}
+              WrittenCode& written)
+      : text_(text),
+        where_(where),
+        scope_(scope),
+        code_(written.code.update),
+        parts_(written.parts) {}
 
   // A node that computes the statement's value; for the array of the leaf
   // `target`, if it is known.
@@ -65,7 +70,7 @@ class ValueWriter {
   SourceLocation where_;  // that has the text
   CodeScope& scope_;
   Assignments& code_;
-  int parts_ = 0;
+  int& parts_;
 };
 
 }  // namespace ocannl::train

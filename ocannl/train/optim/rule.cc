@@ -95,7 +95,7 @@ absl::StatusOr<UpdateCode> RuleUpdate(Model& model,
     model.rootness = std::move(before);
     return of_text.status();
   }
-  Append(code.update, of_text->update);
+  Append(code.update, std::move(of_text->update));
   code.init = std::move(of_text->init);
   code.update.name = absl::StrCat(rule->name, "_update");
   code.init.name = absl::StrCat(rule->name, "_init");
