@@ -3,6 +3,7 @@
 
 #include <iterator>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -38,14 +39,12 @@ absl::Status WriteData(const Assignments& code, const Context& context) {
   return absl::OkStatus();
 }
 
-// Calls `lowered` when `code` is not needed any more.
-absl::StatusOr<LoopProgram> CompileLowered(const Assignments& code,
-                                           const PassOptions& options,
-                                           absl::FunctionRef<void()> lowered) {
-  const TraceSpan span("lower", code.name);
+absl::StatusOr<LoopProgram> CompileLowered(
+    const std::string& name, const PassOptions& options,
+    absl::FunctionRef<absl::StatusOr<LoopProgram>()> lower) {
+  const TraceSpan span("lower", name);
   DefaultFloatEnvironment guard;
-  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, LowerToRun(code));
-  lowered();
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram program, lower());
   return Optimize(std::move(program), options);
 }
 
@@ -82,8 +81,9 @@ absl::StatusOr<LoopProgram> CompileProgram(const Assignments& code,
     OCANNL_RETURN_IF_ERROR(Hook()(changed));
     return CompileProgram(changed, options);
   }
-  OCANNL_ASSIGN_OR_RETURN(LoopProgram program,
-                          CompileLowered(code, options, [] {}));
+  OCANNL_ASSIGN_OR_RETURN(
+      LoopProgram program,
+      CompileLowered(code.name, options, [&] { return LowerToRun(code); }));
   if (options.all()) OCANNL_RETURN_IF_ERROR(CheckVirtual(code, program));
   return program;
 }
@@ -99,16 +99,18 @@ absl::StatusOr<Routine> ToRoutine(const Context& context,
 absl::StatusOr<Routine> ToRoutine(const Context& context, Assignments&& code,
                                   const PassOptions& options) {
   const bool is_needed =
-      Hook() || absl::c_any_of(code.arrays, [](const Array& array) {
+      Hook() || WantsGdb() ||
+      absl::c_any_of(code.arrays, [](const Array& array) {
         return array.memory && array.memory->mode == MemoryMode::kVirtual;
       });
   if (is_needed) return ToRoutine(context, std::as_const(code), options);
   Assignments data;
   absl::c_copy_if(code.arrays, std::back_inserter(data.arrays),
                   [](const Array& array) { return array.data != nullptr; });
-  OCANNL_ASSIGN_OR_RETURN(
-      LoopProgram program,
-      CompileLowered(code, options, [&] { code = Assignments(); }));
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram program,
+                          CompileLowered(std::string(code.name), options, [&] {
+                            return Lower(std::move(code));
+                          }));
   OCANNL_RETURN_IF_ERROR(WriteData(data, context));
   return context.CompileAndLink(std::move(program));
 }

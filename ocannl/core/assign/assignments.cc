@@ -146,17 +146,22 @@ std::vector<int32_t> AppendArrays(Assignments& to, From&& from) {
   return array_of;
 }
 
-void Append(Assignments& to, Assignment assignment, const ExprPool& exprs,
-            absl::Span<const int32_t> array_of) {
-  if (Assign* assign = std::get_if<Assign>(&assignment)) {
-    assign->lhs = array_of[assign->lhs];
-    assign->rhs = CopyExpr(exprs, assign->rhs, to.exprs);
-    for (Source& source : assign->sources) {
-      WalkArrays(source,
-                 [&](ReadArray& read) { read.array = array_of[read.array]; });
+// Appends `list`, where array_of[k] is array k and `exprs` has the values.
+void AppendList(Assignments& to, std::vector<Assignment> list,
+                const ExprPool& exprs, absl::Span<const int32_t> array_of) {
+  ExprMap copies;
+  auto add_leaf = [&](const Leaf& leaf) { return to.exprs.Add(leaf); };
+  for (Assignment& assignment : list) {
+    if (Assign* assign = std::get_if<Assign>(&assignment)) {
+      assign->lhs = array_of[assign->lhs];
+      assign->rhs = CopyExpr(exprs, assign->rhs, to.exprs, copies, add_leaf);
+      for (Source& source : assign->sources) {
+        WalkArrays(source,
+                   [&](ReadArray& read) { read.array = array_of[read.array]; });
+      }
     }
+    to.list.push_back(std::move(assignment));
   }
-  to.list.push_back(std::move(assignment));
 }
 
 }  // namespace
@@ -180,17 +185,12 @@ std::string RoutineName(const Assignments& code) {
 }
 
 void Append(Assignments& to, const Assignments& from) {
-  const std::vector<int32_t> array_of = AppendArrays(to, from);
-  for (const Assignment& each : from.list) {
-    Append(to, each, from.exprs, array_of);
-  }
+  AppendList(to, from.list, from.exprs, AppendArrays(to, from));
 }
 
 void Append(Assignments& to, Assignments&& from) {
   const std::vector<int32_t> array_of = AppendArrays(to, std::move(from));
-  for (Assignment& each : from.list) {
-    Append(to, std::move(each), from.exprs, array_of);
-  }
+  AppendList(to, std::move(from.list), from.exprs, array_of);
   from = {};
 }
 

@@ -149,8 +149,9 @@ Role RoleOfScratch(const Array& array) {
 
 class Lowering {
  public:
-  explicit Lowering(const Assignments& code)
-      : code_(code), list_(ElideZeroInit(code)) {}
+  // `owned`, if any, is `code`.
+  Lowering(const Assignments& code, Assignments* owned)
+      : code_(code), owned_(owned), list_(ElideZeroInit(code)) {}
 
   absl::StatusOr<LoopProgram> Run() {
     program_.name = RoutineName(code_);
@@ -163,15 +164,18 @@ class Lowering {
       OCANNL_RETURN_IF_ERROR(Declare(static_cast<int32_t>(k)));
     }
     size_t next = 0;
-    for (const Assignment& assignment : code_.list) {
+    for (size_t k = 0; k < code_.list.size(); ++k) {
       std::visit(
           Overload{
               [&](const BlockComment& comment) { Emit(Comment{comment.text}); },
               [&](const Assign&) {
-                if (const auto& assign = list_[next++]) LowerAssign(*assign);
+                if (const auto assign = std::move(list_[next++])) {
+                  LowerAssign(*assign);
+                }
               },
           },
-          assignment);
+          code_.list[k]);
+      if (owned_ != nullptr) owned_->list[k] = BlockComment{};
     }
     KeepUnwritten(parts_, program_);
     return std::move(program_);
@@ -282,9 +286,12 @@ class Lowering {
                  ? Static(static_of_[symbol.number])
                  : Iterator(iterators[symbol.iterator()]);
     };
-    auto renamed = [&](Indices indices) {
-      for (Affine& index : indices) index = index.Substitute(rename);
-      return indices;
+    auto renamed = [&](const Indices& indices) {
+      Indices to;
+      to.reserve(indices.size());
+      for (const Affine& index : indices)
+        to.push_back(index.Substitute(rename));
+      return to;
     };
     auto cell = [&](const ReadArray& read) {
       return Access{buffer_of_[read.array], renamed(read.indices)};
@@ -364,7 +371,8 @@ class Lowering {
   }
 
   const Assignments& code_;
-  const AssignList list_;
+  Assignments* const owned_;
+  AssignList list_;
   std::vector<int32_t> static_of_;   // in program_, -1: unused
   std::vector<Use> uses_;            // of each array
   std::vector<BufferId> buffer_of_;  // of each array in use
@@ -375,10 +383,13 @@ class Lowering {
 
 }  // namespace
 
-absl::StatusOr<LoopProgram> Lower(const Assignments& assignments) {
-  const std::optional<Assignments> wide = WidenSums(assignments);
+static absl::StatusOr<LoopProgram> Lower(const Assignments& assignments,
+                                         Assignments* owned) {
+  std::optional<Assignments> wide = WidenSums(assignments);
+  if (wide) owned = &*wide;
   const Assignments& summed = wide ? *wide : assignments;
-  const std::optional<Assignments> padded = Pad(summed);
+  std::optional<Assignments> padded = Pad(summed);
+  if (padded) owned = &*padded;
   const Assignments& code = padded ? *padded : summed;
   for (const Array& array : code.arrays) {
     absl::StatusOr<int64_t> bytes = ByteSize(array.dtype, array.dims);
@@ -394,7 +405,16 @@ absl::StatusOr<LoopProgram> Lower(const Assignments& assignments) {
                      assign->extents.size(), " loops inside of one another, ",
                      "but ", kMaxLoopDepth, " is the most; merge axes"));
   }
-  return Lowering(code).Run();
+  return Lowering(code, owned).Run();
+}
+
+absl::StatusOr<LoopProgram> Lower(const Assignments& assignments) {
+  return Lower(assignments, nullptr);
+}
+
+absl::StatusOr<LoopProgram> Lower(Assignments&& assignments) {
+  Assignments owned = std::move(assignments);
+  return Lower(owned, &owned);
 }
 
 }  // namespace ocannl

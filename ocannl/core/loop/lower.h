@@ -33,6 +33,8 @@ namespace ocannl {
 // must be effectively constant and are not, arrays of more than 2^62 bytes, and
 // loops deeper than core/ops/depth.h allows.
 absl::StatusOr<LoopProgram> Lower(const Assignments& assignments);
+// The same; each assignment is freed when it is lowered.
+absl::StatusOr<LoopProgram> Lower(Assignments&& assignments);
 
 }  // namespace ocannl
 
