@@ -22,6 +22,7 @@ namespace {
 // The same loops with those of `lhs` first, in its order, so that reductions
 // are innermost.
 Projections LhsFirst(Projections p) {
+  if (p.extents.empty()) return p;
   std::vector<IteratorId> order;
   AddLoops(p.lhs, order);
   for (IteratorId loop : p.extents.ids()) {
@@ -284,11 +285,13 @@ class Backprop {
     std::swap(p.lhs, p.operands[k]);
     p.operands.push_back(p.operands[k]);  // the result's, after the swap
     p.operands[k] = p.lhs;
-    std::vector<Projections> parts = {p};
+    std::vector<Projections> parts;
     if (is_zero_preserving) {
       parts = DecomposePhases(p, p.operands.size() - 1,
                               shapes_.at(operands[k]).dims(),
                               shapes_.at(id).dims());
+    } else {
+      parts.push_back(std::move(p));
     }
     for (Projections& part : parts) {
       AccumulatePart(id, operands, LhsFirst(std::move(part)), k, rhs, outside);

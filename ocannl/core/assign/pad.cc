@@ -24,8 +24,7 @@ struct Margins {
 std::optional<Margins> MarginsOf(const Assignments& code, const Assign& assign,
                                  int32_t array, const Indices& indices) {
   const Dims& dims = code.arrays[array].dims;
-  Margins margins;
-  bool any = false;
+  std::optional<Margins> margins;
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     int64_t least = indices[axis].offset();
     int64_t greatest = least;
@@ -35,11 +34,11 @@ std::optional<Margins> MarginsOf(const Assignments& code, const Assign& assign,
       int64_t span = term.factor * (assign.extents[term.symbol.iterator()] - 1);
       (span < 0 ? least : greatest) += span;
     }
-    margins.before.push_back(std::max<int64_t>(-least, 0));
-    margins.after.push_back(std::max<int64_t>(greatest - dims[axis] + 1, 0));
-    any = any || margins.before.back() > 0 || margins.after.back() > 0;
+    if (least >= 0 && greatest < dims[axis]) continue;
+    if (!margins) margins = Margins{Dims(dims.size()), Dims(dims.size())};
+    margins->before[axis] = std::max<int64_t>(-least, 0);
+    margins->after[axis] = std::max<int64_t>(greatest - dims[axis] + 1, 0);
   }
-  if (!any) return std::nullopt;
   return margins;
 }
 

@@ -101,7 +101,7 @@ std::optional<Projections> Phase(const Projections& sum, const WindowAxis& axis,
 std::vector<Projections> DecomposePhases(
     const Projections& sum, size_t windows, absl::Span<const int64_t> dims,
     absl::Span<const int64_t> window_dims) {
-  std::vector<Projections> phases = {sum};
+  std::vector<Projections> phases(1, sum);
   int64_t count = 1;
   for (size_t axis = 0; axis < sum.lhs.size(); ++axis) {
     auto window = AsWindowAxis(sum, axis, windows, window_dims);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 
 namespace ocannl {
 namespace {
@@ -49,21 +50,24 @@ namespace {
 
 // The cells from `first`, `size` of them on each axis.
 struct Box {
-  std::vector<int64_t> first, size;
+  absl::InlinedVector<int64_t, 4> first, size;
 };
 
-// What the loops reach through `lhs`, if each cell of it once.
-std::optional<Box> BoxOf(const Projections& p) {
-  IdVector<IteratorId, bool> used(p.extents.size(), false);
+// What the loops reach through `lhs`, if that is in an array of `dims` and each
+// cell of it once.
+std::optional<Box> BoxOf(const LoopExtents& extents, const Indices& lhs,
+                         absl::Span<const int64_t> dims) {
+  IdVector<IteratorId, bool> used(extents.size(), false);
   Box box;
-  for (const Affine& index : p.lhs) {
-    box.first.push_back(index.offset());
-    std::optional<int64_t> size = CellsInARow(index, p.extents, used);
-    if (!size) return std::nullopt;
+  for (size_t axis = 0; axis < lhs.size(); ++axis) {
+    const int64_t first = lhs[axis].offset();
+    std::optional<int64_t> size = CellsInARow(lhs[axis], extents, used);
+    if (!size || first < 0 || first + *size > dims[axis]) return std::nullopt;
+    box.first.push_back(first);
     box.size.push_back(*size);
   }
   for (IteratorId k : used.ids()) {
-    if (!used[k] && p.extents[k] != 1) return std::nullopt;
+    if (!used[k] && extents[k] != 1) return std::nullopt;
   }
   return box;
 }
@@ -90,14 +94,8 @@ bool IsPartition(absl::Span<const Projections> pieces,
   std::vector<Box> boxes;
   uint64_t cells = 0;
   for (const Projections& piece : pieces) {
-    std::optional<Box> box = BoxOf(piece);
+    std::optional<Box> box = BoxOf(piece.extents, piece.lhs, dims);
     if (!box) return false;
-    for (size_t axis = 0; axis < dims.size(); ++axis) {
-      if (box->first[axis] < 0 ||
-          box->first[axis] + box->size[axis] > dims[axis]) {
-        return false;
-      }
-    }
     for (const Box& other : boxes) {
       if (!AreApart(*box, other)) return false;
     }
@@ -109,8 +107,8 @@ bool IsPartition(absl::Span<const Projections> pieces,
 
 bool IsBijective(const LoopExtents& extents, const Indices& indices,
                  absl::Span<const int64_t> dims) {
-  return IsPartition({{.extents = extents, .lhs = indices, .operands = {}}},
-                     dims);
+  const std::optional<Box> box = BoxOf(extents, indices, dims);
+  return box && Product(box->size) == Product(dims);
 }
 
 }  // namespace ocannl

@@ -51,6 +51,7 @@ void MustWriteRegions::Leave() {
 
 MustWriteRegions::Box MustWriteRegions::BoxOf(const Access& cell) const {
   Box box;
+  box.reserve(cell.indices.size());
   for (const Affine& index : cell.indices) {
     Affine first = index;
     // What is always 0 would keep boxes apart.

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/renumber.h"
 #include "ocannl/core/loop/walk.h"
@@ -33,7 +34,7 @@ class Liveness {
       if (readers_[k] == 0) dead.push_back(k);
     }
     while (!dead.empty()) {
-      const std::vector<size_t>& stores = writers_[dead.back()];
+      const Numbers& stores = writers_[dead.back()];
       dead.pop_back();
       for (size_t store : stores) {
         for (size_t read : reads_[store]) {
@@ -66,24 +67,27 @@ class Liveness {
   void Add(const Stmt& stmt) {
     const std::optional<size_t> target = TargetOf(stmt);
     if (!target) return;
-    std::vector<size_t>& reads = reads_.emplace_back();
+    Numbers& reads = reads_.emplace_back();
     auto add = [&](auto id) {
       if (Number(id) != *target) reads.push_back(Number(id));
     };
     WalkReads(program_, stmt,
               [&](const Access& access) { add(access.buffer); });
-    WalkLeaves(program_, stmt, [&](const LeafValue& leaf) {
-      if (const auto* get = std::get_if<GetLocal>(&leaf)) add(get->local);
-    });
+    if (!program_.locals.empty()) {
+      WalkLeaves(program_, stmt, [&](const LeafValue& leaf) {
+        if (const auto* get = std::get_if<GetLocal>(&leaf)) add(get->local);
+      });
+    }
     for (size_t read : reads) ++readers_[read];
     writers_[*target].push_back(reads_.size() - 1);
   }
 
   const LoopProgram& program_;
   const size_t num_buffers_;
-  std::vector<int> readers_;                  // of each buffer and local
-  std::vector<std::vector<size_t>> writers_;  // of each, in reads_
-  std::vector<std::vector<size_t>> reads_;    // of each store, but of its own
+  using Numbers = absl::InlinedVector<size_t, 2>;
+  std::vector<int> readers_;      // of each buffer and local
+  std::vector<Numbers> writers_;  // of each, in reads_
+  std::vector<Numbers> reads_;    // of each store, but of its own
 };
 
 // Drops dead stores.

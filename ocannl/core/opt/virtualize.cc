@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/opt/virtualize.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/btree_set.h"
-#include "ocannl/core/analysis/nest.h"
-#include "ocannl/core/analysis/references.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+#include "ocannl/core/base/overload.h"
 #include "ocannl/core/index/projections.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/rows.h"
@@ -39,6 +40,40 @@ std::optional<Nest> AsNest(Stmt& stmt) {
   nest.set = std::get_if<Set>(inner);
   if (nest.set == nullptr) return std::nullopt;
   return nest;
+}
+
+// What a top-level statement reads, and the buffers that it writes.
+struct Effects {
+  absl::InlinedVector<const Access*, 2> reads;  // in LoopProgram::leaves
+  absl::InlinedVector<const Lookup*, 2> lookups;
+  absl::InlinedVector<BufferId, 4> writes;
+  bool locals = false;
+};
+
+// Finds those of `stmt` anew.
+void FindEffects(const LoopProgram& program, const Stmt& stmt,
+                 Effects& effects) {
+  effects.reads.clear();
+  effects.lookups.clear();
+  effects.writes.clear();
+  effects.locals = false;
+  auto visit = [&](const Stmt& inner) {
+    const BufferId written = WrittenBy(program, inner);
+    if (written.valid()) effects.writes.push_back(written);
+    WalkLeaves(program, inner, [&](const LeafValue& leaf) {
+      if (const Access* access = std::get_if<Access>(&leaf)) {
+        effects.reads.push_back(access);
+      } else if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
+        effects.lookups.push_back(lookup);
+        effects.reads.push_back(&lookup->index);
+        effects.reads.push_back(&lookup->cell);
+      } else if (std::holds_alternative<GetLocal>(leaf)) {
+        effects.locals = true;
+      }
+    });
+  };
+  visit(stmt);
+  if (const For* loop = std::get_if<For>(&stmt)) WalkStmts(loop->body, visit);
 }
 
 // How often a run of the statement reads the buffer, where each statement reads
@@ -75,14 +110,13 @@ class Virtualizer {
  public:
   explicit Virtualizer(LoopProgram program)
       : program_(std::move(program)),
-        references_(stmts().size()),
+        effects_(stmts().size()),
         readers_(program_.buffers.size()),
         writers_(program_.buffers.size()) {
     for (size_t k = 0; k < stmts().size(); ++k) {
-      FindReferences(k);
-      for (const Reference& reference : references_[k]) {
-        if (reference.writes) writers_[reference.buffer].insert(k);
-      }
+      FindEffects(program_, stmts()[k], effects_[k]);
+      for (BufferId buffer : effects_[k].writes) AddPlace(k, writers_[buffer]);
+      AddReader(k, effects_[k].reads);
     }
   }
 
@@ -110,18 +144,35 @@ class Virtualizer {
   static constexpr absl::string_view kSeveralSteps =
       "its cells are set in more than one step, as those of a sum are";
 
-  using Places = absl::btree_set<size_t>;  // top-level statements
+  using Places = absl::InlinedVector<size_t, 2>;  // top-level statements
 
   std::vector<Stmt>& stmts() { return program_.body.stmts; }
 
-  void FindReferences(size_t place) {
-    for (const Reference& reference : references_[place]) {
-      if (!reference.writes) readers_[reference.buffer].erase(place);
-    }
-    references_[place] = ReferencesOf(program_, stmts()[place]).all;
-    for (const Reference& reference : references_[place]) {
-      if (!reference.writes) readers_[reference.buffer].insert(place);
-    }
+  static void AddPlace(size_t place, Places& places) {
+    if (places.empty() || places.back() != place) places.push_back(place);
+  }
+
+  void AddReader(size_t place, absl::Span<const Access* const> reads) {
+    for (const Access* read : reads) AddPlace(place, readers_[read->buffer]);
+  }
+
+  int64_t NumReads(size_t place, BufferId buffer) const {
+    return absl::c_count_if(effects_[place].reads, [&](const Access* read) {
+      return read->buffer == buffer;
+    });
+  }
+
+  // The statements from `first` on that read the buffer.
+  Places ReadersFrom(size_t first, BufferId buffer) const {
+    Places readers = readers_[buffer];
+    absl::c_sort(readers);
+    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+    readers.erase(std::remove_if(readers.begin(), readers.end(),
+                                 [&](size_t k) {
+                                   return k < first || NumReads(k, buffer) == 0;
+                                 }),
+                  readers.end());
+    return readers;
   }
 
   // Inlines what the statement defines, or returns why it does not.
@@ -131,9 +182,8 @@ class Virtualizer {
     const absl::string_view error = DefinitionError(definition, *nest);
     if (!error.empty()) return error;
     const Access& target = nest->set->target;
-    const Places& readers = readers_[target.buffer];
-    const std::vector<size_t> uses(readers.lower_bound(definition),
-                                   readers.end());
+    const Places uses = ReadersFrom(definition, target.buffer);
+    if (uses.empty()) return "";
     int64_t evaluations = 0;
     for (size_t k : uses) {
       if (!Unchanged(definition, k, *nest)) {
@@ -142,9 +192,10 @@ class Virtualizer {
       if (IsLookedUp(k, *nest)) {
         return "an index is looked up in it or is one of its cells";
       }
-      evaluations += CountReads(program_, stmts()[k], target.buffer);
+      const std::optional<Nest> use = AsNest(stmts()[k]);
+      evaluations += use ? use->points() * NumReads(k, target.buffer)
+                         : CountReads(program_, stmts()[k], target.buffer);
     }
-    if (uses.empty()) return "";
     int cost = CostOf(program_, nest->set->value);
     static_assert(kMaxInlinedCost == 100);
     if (cost > kMaxInlinedCost) {
@@ -163,7 +214,8 @@ class Virtualizer {
     }
     for (size_t k : uses) {
       Inline(*nest, stmts()[k]);
-      FindReferences(k);
+      FindEffects(program_, stmts()[k], effects_[k]);
+      AddReader(k, effects_[definition].reads);
     }
     return "";
   }
@@ -173,29 +225,20 @@ class Virtualizer {
   // replaced by another cell.
   bool IsLookedUp(size_t at, const Nest& nest) const {
     const BufferId buffer = nest.set->target.buffer;
-    return absl::c_any_of(references_[at], [&](const Reference& reference) {
-      const Lookup* lookup = reference.lookup;
-      return lookup != nullptr &&
-             (lookup->cell.buffer == buffer ||
-              (lookup->index.buffer == buffer && CellOf(nest) == nullptr));
+    return absl::c_any_of(effects_[at].lookups, [&](const Lookup* lookup) {
+      return lookup->cell.buffer == buffer ||
+             (lookup->index.buffer == buffer && CellOf(nest) == nullptr);
     });
   }
 
   // Whether one of the statements sums what the definition looks up: sums of
   // contiguous cells are faster.
-  bool SumsLookups(size_t definition, const std::vector<size_t>& uses) {
-    if (!LooksUp(definition)) return false;
+  bool SumsLookups(size_t definition, const Places& uses) const {
+    if (effects_[definition].lookups.empty()) return false;
     return absl::c_any_of(uses, [&](size_t k) {
-      const Effects effects = EffectsOf(program_, stmts()[k]);
-      return absl::c_any_of(effects.reads, [&](BufferId read) {
-        return absl::c_linear_search(effects.writes, read);
+      return absl::c_any_of(effects_[k].reads, [&](const Access* read) {
+        return absl::c_linear_search(effects_[k].writes, read->buffer);
       });
-    });
-  }
-
-  bool LooksUp(size_t at) const {
-    return absl::c_any_of(references_[at], [](const Reference& reference) {
-      return reference.lookup != nullptr;
     });
   }
 
@@ -213,8 +256,8 @@ class Virtualizer {
     if (buffer.role != Role::kTemp && buffer.role != Role::kVirtual) {
       return "it is memory";
     }
-    if (UsesLocals(program_, nest.set->value) ||
-        readers_[target.buffer].contains(definition) ||
+    if (effects_[definition].locals ||
+        NumReads(definition, target.buffer) > 0 ||
         writers_[target.buffer].size() > 1) {
       return kSeveralSteps;
     }
@@ -238,21 +281,23 @@ class Virtualizer {
   // Whether what the definition reads is the same where statement `at` would
   // read it.
   bool Unchanged(size_t definition, size_t at, const Nest& nest) {
-    for (const Reference& read : references_[definition]) {
-      if (read.writes) continue;
-      const Places& writers = writers_[read.buffer];
-      auto next = writers.upper_bound(definition);
+    for (const Access* read : effects_[definition].reads) {
+      const Places& writers = writers_[read->buffer];
+      const auto next = absl::c_upper_bound(writers, definition);
       if (next == writers.end() || *next > at) continue;
       if (*next < at) return false;
       // In place: each iteration reads just the cell that it alone writes.
       std::optional<Nest> use = AsNest(stmts()[at]);
-      if (!use || !ReachesEachOnce(*use) || LooksUp(definition)) return false;
+      if (!use || !ReachesEachOnce(*use) ||
+          !effects_[definition].lookups.empty()) {
+        return false;
+      }
       const Access& written = use->set->target;
-      for (const Reference& site : references_[at]) {
-        if (site.writes || site.buffer != nest.set->target.buffer) continue;
-        Access substituted = *read.access;
+      for (const Access* site : effects_[at].reads) {
+        if (site->buffer != nest.set->target.buffer) continue;
+        Access substituted = *read;
         for (Affine& index : substituted.indices) {
-          index = index.Substitute(Binding{nest.set->target, *site.access});
+          index = index.Substitute(Binding{nest.set->target, *site});
         }
         if (!(substituted == written)) return false;
       }
@@ -270,11 +315,11 @@ class Virtualizer {
   }
 
   void Inline(const Nest& nest, Stmt& use) {
-    const Access target = nest.set->target;
+    const Access& target = nest.set->target;
     auto inlined = [&](ExprId id) {
       const Leaf* leaf = std::get_if<Leaf>(&program_.exprs[id]);
       if (leaf == nullptr) return id;
-      const LeafValue read = program_.At(*leaf);
+      const LeafValue& read = program_.At(*leaf);  // stays where it is
       const Access* site = std::get_if<Access>(&read);
       const Lookup* lookup = std::get_if<Lookup>(&read);
       if (lookup != nullptr && lookup->index.buffer == target.buffer) {
@@ -311,9 +356,10 @@ class Virtualizer {
   }
 
   LoopProgram program_;
-  std::vector<std::vector<Reference>> references_;  // of top-level statements
+  std::vector<Effects> effects_;  // of the top-level statements
+  // In any order, and some that read it no more.
   IdVector<BufferId, Places> readers_;
-  IdVector<BufferId, Places> writers_;
+  IdVector<BufferId, Places> writers_;  // ascending
 };
 
 }  // namespace
