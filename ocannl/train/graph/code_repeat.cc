@@ -135,9 +135,7 @@ bool BodyRepeater::Copy(const Body& body, Tensor to) {
       knows_all = knows_all && array;
       if (array) arrays[k].emplace(number, *std::move(array));
     };
-    for (size_t n = begin.arrays[k]; n < end.arrays[k]; ++n) {
-      add(static_cast<int32_t>(n));
-    }
+    for (size_t n = begin.arrays[k]; n < end.arrays[k]; ++n) add(n);
     copies[k].assign(code.list.begin() + begin.list[k],
                      code.list.begin() + end.list[k]);
     for (Assignment& each : copies[k]) WalkNumbers(each, add);
@@ -146,7 +144,7 @@ bool BodyRepeater::Copy(const Body& body, Tensor to) {
   for (int k : {0, 1}) {
     Assignments& code = *codes[k];
     for (size_t n = begin.arrays[k]; n < end.arrays[k]; ++n) {
-      code.AddArray(arrays[k].at(static_cast<int32_t>(n)));
+      code.AddArray(arrays[k].at(n));
     }
     for (Assignment& each : copies[k]) {
       WalkNumbers(each, [&](int32_t& number) {
