@@ -52,7 +52,7 @@ ROOMS = {
     "ocannl/core/index": 1_350,
     "ocannl/core/loop": 3_900,
     "ocannl/core/notation": 3_450,
-    "ocannl/core/ops": 3_350,
+    "ocannl/core/ops": 3_400,
     "ocannl/core/opt": 1_350,
     "ocannl/core/runtime": 4_100,
     "ocannl/core/schedule": 10_750,
@@ -66,7 +66,7 @@ ROOMS = {
     "ocannl/interp": 1_700,
     "ocannl/jit": 10_450,
     "ocannl/tiers": 500,
-    "ocannl/train": 17_400,
+    "ocannl/train": 17_650,
 }
 
 # They test the engine, as users can too.
@@ -76,6 +76,7 @@ TEST_ROOMS = ("ocannl/emulation", "ocannl/fuzz")
 # `path:Class`: it would be split only to fit.
 REASONS = {
     "ocannl/cli/explain_command.cc": "one list: a maker for each stage",
+    "ocannl/core/loop/lower.cc": "one class: the loops of an assignment",
     "ocannl/core/runtime/context.cc": "one class: who may write which array",
     "tests/front_door/traps_test.cc": "one list: slips of a first program",
 }
