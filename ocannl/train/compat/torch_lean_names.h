@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Names of TorchLean's trainer for operations that have other names in Ops
-// (ocannl/train/eager/ops.h), or several names for one of them.
-//
-//   Ref row = GatherRow(ops, matrix, 2);  // ops.Cell(matrix, 2)
+// (ocannl/train/eager/ops.h), or several names for one of them: GatherRow(ops,
+// x, 2) is ops.Cell(x, 2).
 #ifndef OCANNL_TRAIN_COMPAT_TORCH_LEAN_NAMES_H_
 #define OCANNL_TRAIN_COMPAT_TORCH_LEAN_NAMES_H_
 
