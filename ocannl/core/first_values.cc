@@ -153,17 +153,12 @@ absl::StatusOr<Context> RunFirstValues(Graph& graph, Shapes& shapes,
   OCANNL_RETURN_IF_ERROR(InferShapes(graph, firsts, shapes));
   std::vector<TensorId> single;
   for (const Group& group : groups) {
-    // Nodes that were made only now may not be plain.
-    if (group.members.size() > 1 &&
-        PlainFirstValue(graph, group.members[0].parameter)) {
+    if (group.members.size() == 1) {
+      single.push_back(group.members[0].parameter);
+    } else {
       OCANNL_RETURN_IF_ERROR(RunGroup(graph, shapes, group, context));
-      continue;
-    }
-    for (const Group::Member& member : group.members) {
-      single.push_back(member.parameter);
     }
   }
-  OCANNL_RETURN_IF_ERROR(InferShapes(graph, single, shapes));
   Assignments rest = Initialize(graph, shapes, single);
   Append(rest, std::move(also));
   if (!AnyAssign(rest, [](const Assign&) { return true; })) return context;

@@ -207,6 +207,7 @@ TEXT = {
         'UniqueName("acc", ', "NameIndex names;"],
     "ocannl/core/assign/gradient.h": ["t = a * b   ->   a"],
     "ocannl/core/assign/ir.h": ["n35 =:+ w1 * moons", "lhs[lhs_indices] ="],
+    "ocannl/train/graph/code_repeat.h": ["sgd_delta_w1 =: w1.grad"],
     "ocannl/core/base/lexer.h": ['Lexer lexer("w1 *.'],
     "ocannl/core/base/narrow_float.h": ["F16::Round(65520)"],
     "ocannl/core/base/pool.h": ["InternPool<ExprId,"],

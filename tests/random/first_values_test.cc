@@ -158,6 +158,31 @@ TEST(FirstValuesTest, OfManyCellsShareNoCode) {
   }
 }
 
+// Parameters that are alike at first, and get another first value, as moons do.
+TEST(FirstValuesTest, OfSetInitAreThoseOfInitParams) {
+  const auto make = [](train::Model& model) {
+    Tensor sum = Number(model.graph, 0);
+    for (const char* name : {"a", "b", "c"}) {
+      const Tensor p = Param(model.graph, name, WithRows({}, Dims{3}, Dims{2}),
+                             DType::kF32, DefaultInit);
+      model.graph.SetInit(p.id, Xavier(Uniform1(model.graph), p, 2).id);
+      sum = sum + Einsum1("...|...->... => 0", p);
+    }
+    return sum;
+  };
+  train::Model apart, together;
+  const Tensor all = make(apart), result = make(together);
+  TestDevice reference, host;
+  CHECK_OK(
+      ToRoutine(reference.context, *train::InitParams(apart, all), {})->Run());
+  CHECK_OK(train::RunInit(together, result, {}, host.context));
+  const auto expected = ValuesOf(apart, all, reference.context);
+  const auto values = ValuesOf(together, result, host.context);
+  for (size_t k = 0; k < expected.size(); ++k) {
+    EXPECT_TRUE(SameBits(values[k], expected[k])) << k;
+  }
+}
+
 // A parameter whose first value is like that of an earlier one has its nodes
 // later, and they are those that it would have had at once: after a later
 // dtype, a new seed and a rollback, too.

@@ -167,7 +167,9 @@ void Graph::SetScan(TensorId id, std::string axis) {
 
 void Graph::SetInit(TensorId parameter, TensorId init) {
   CHECK(init.valid() && init.index < size());
-  std::get<ParamSource>(nodes_[parameter.index].source).init = init;
+  auto& param = std::get<ParamSource>(nodes_[parameter.index].source);
+  param.init = init;
+  param.later = std::nullopt;
 }
 
 void Graph::SetLaterInit(TensorId parameter, int32_t shared) {
