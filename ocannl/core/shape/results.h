@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What of a result does not come from its operands: how its uses want it, and
-// names that only its spec's result has. Also checks
-// numbers that shapes determine.
+// names that only its result has. Also checks of numbers that shapes determine.
 #ifndef OCANNL_CORE_SHAPE_RESULTS_H_
 #define OCANNL_CORE_SHAPE_RESULTS_H_
 
