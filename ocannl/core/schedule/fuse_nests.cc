@@ -82,6 +82,11 @@ class NestFuser {
 
   // Fuses rows from the first statement on, if there are some.
   bool AppendRows() {
+    if (plain_ == 0) plain_ = CountPlainRows(program_, waiting_);
+    if (plain_ > 0) {
+      --plain_;  // AppendFirst takes it
+      return false;
+    }
     const std::optional<FusedRows> rows = FuseRows(program_, waiting_, target_);
     if (!rows || !IsProvable(*rows)) return false;
     if (script_ != nullptr) {
@@ -166,6 +171,7 @@ class NestFuser {
                             std::get<PerfectNest>(other.nest).outputs));
       AppendComments(other.comments);
       waiting_.erase(waiting_.begin() + static_cast<int64_t>(k));
+      plain_ = k < plain_ ? plain_ - 1 : 0;
     }
     return consumers;
   }
@@ -181,6 +187,7 @@ class NestFuser {
     std::move(rewriter).MoveTo(block);
     waiting_.insert(waiting_.begin() + static_cast<int64_t>(at),
                     std::move(first));
+    plain_ = at < plain_ ? plain_ + 1 : 0;
     for (size_t k = 0; k < block.stmts.size(); ++k) {
       waiting_[k].stmt = std::move(block.stmts[k]);
     }
@@ -291,6 +298,7 @@ class NestFuser {
   const FuseOptions& options_;
   rewrite::Script* const script_;
   WaitingNests waiting_;
+  size_t plain_ = 0;  // so many of them start no rows, first ones; 0: unknown
   // How often a statement was sunk since the last one that was not: two
   // producers of one consumer would be sunk past each other for ever.
   size_t sunk_ = 0;

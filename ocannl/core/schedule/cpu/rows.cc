@@ -59,8 +59,7 @@ class RowFuser {
       : program_(program), nests_(nests), target_(target) {}
 
   std::optional<FusedRows> Fuse() {
-    const std::optional<Member> first =
-        StartsRows() ? AsMember(nests_[0]) : std::nullopt;
+    const std::optional<Member> first = AsMember(nests_[0]);
     if (!first) return std::nullopt;
     rewrite::Script script;
     NestRewriter rewriter(program_, *first->loop, rewrite::Legality::kProve,
@@ -97,21 +96,6 @@ class RowFuser {
   }
 
  private:
-  // Whether a reduction of rows comes before the first statement that is not a
-  // loop with as many iterations as the first one: else there is nothing to
-  // fuse, and no need of dependence tests.
-  bool StartsRows() const {
-    const For* first = std::get_if<For>(&nests_[0].stmt);
-    if (first == nullptr) return false;
-    for (const WaitingNest& nest : nests_) {
-      const For* loop = std::get_if<For>(&nest.stmt);
-      if (loop == nullptr || loop->extent != first->extent) return false;
-      const bool is_plain = std::holds_alternative<PerfectNest>(nest.nest);
-      if (!is_plain && Reduces(program_, *loop)) return true;
-    }
-    return false;
-  }
-
   std::optional<Member> AsMember(const WaitingNest& waiting) const {
     const For* loop = std::get_if<For>(&waiting.stmt);
     if (loop == nullptr || waiting.is_alone) return std::nullopt;
@@ -187,6 +171,18 @@ int64_t RowsOfBlock(const LoopProgram& program, const FusedRows& rows,
 }
 
 }  // namespace
+
+size_t CountPlainRows(const LoopProgram& program, const WaitingNests& nests) {
+  const For* first = std::get_if<For>(&nests[0].stmt);
+  if (first == nullptr) return 1;
+  for (size_t k = 0; k < nests.size(); ++k) {
+    const For* loop = std::get_if<For>(&nests[k].stmt);
+    if (loop == nullptr || loop->extent != first->extent) return k;
+    const bool is_plain = std::holds_alternative<PerfectNest>(nests[k].nest);
+    if (!is_plain && Reduces(program, *loop)) return 0;
+  }
+  return nests.size();
+}
 
 std::optional<FusedRows> FuseRows(LoopProgram& program,
                                   const WaitingNests& nests,

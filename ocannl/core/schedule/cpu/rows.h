@@ -31,6 +31,12 @@ struct FusedRows {
   rewrite::Script script;         // what made it
 };
 
+// How many of the nests, one or more, come before the first that is not a loop
+// with as many iterations as the first one. 0 if one of them reduces rows.
+// FuseRows finds nothing that starts with these nests, so skipping them saves
+// time.
+size_t CountPlainRows(const LoopProgram& program, const WaitingNests& nests);
+
 // One loop for the first of the nests, one or more, and a description of it.
 // nullopt: fewer than two fit, or none of them is a reduction of rows
 // (split_reduce.h).
