@@ -327,14 +327,14 @@ absl::Status DataParallel::SetBatch(absl::Span<const NdArray> values) {
   }
   OCANNL_ASSIGN_OR_RETURN(const auto batch, ShardBatch(named, n_shards()));
   for (size_t k = 0; k < values.size(); ++k) {
-    const std::string now = Describe(batch[k][0]);
-    const std::string made =
-        Describe(*std::get<DataSource>(inputs[k].node().source).data);
-    if (now == made) continue;
+    const NdArray& now = batch[k][0];
+    const NdArray& made = *std::get<DataSource>(inputs[k].node().source).data;
+    if (now.dtype() == made.dtype() && now.dims() == made.dims()) continue;
     return UserError("input `", named[k].name, "`: shards of this batch are ",
-                     now, ", but the training was made for ", made);
+                     Describe(now), ", but the training was made for ",
+                     Describe(made));
   }
-  for (size_t k = 0; k < contexts_.size(); ++k) {
+  for (size_t k = 0; k < shards_.size(); ++k) {
     const Shard& shard = *shards_[k];
     for (size_t i = 0; i < values.size(); ++i) {
       const Array array =
