@@ -59,11 +59,7 @@ bool CoversBuffer(const LoopProgram& program, const Access& cell,
   }
   int64_t cells = 1;
   for (const NestLoop& loop : loops) {
-    if (loop.extent > 1 && absl::c_none_of(cell.indices, [&](const Affine& i) {
-          return i.FactorOf(Iterator(loop.iterator)) != 0;
-        })) {
-      return false;
-    }
+    if (loop.extent > 1 && !MovesAlong(cell, loop.iterator)) return false;
     cells *= loop.extent;
   }
   return cells == NumElements(program.buffers[cell.buffer].dims);

@@ -23,6 +23,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/analysis/dependence.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/walk.h"
@@ -226,11 +227,8 @@ absl::Status ExpandArray(LoopProgram& program, absl::string_view name,
     return UserError("an iteration of ", Name(loop), " reads of `", name,
                      "` what it has not written before");
   }
-  const bool has_places = absl::c_any_of(uses.cells, [&](const Access& cell) {
-    return absl::c_any_of(cell.indices, [&](const Affine& index) {
-      return index.FactorOf(Iterator(loop)) != 0;
-    });
-  });
+  const bool has_places = absl::c_any_of(
+      uses.cells, [&](const Access& cell) { return MovesAlong(cell, loop); });
   if (has_places) {
     return UserError("indices of `", name, "` depend on ", Name(loop),
                      " already");

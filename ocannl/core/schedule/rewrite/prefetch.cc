@@ -118,11 +118,9 @@ class Prefetcher {
 absl::Status CheckCopy(const LoopProgram& program, const CopyNest& copy,
                        const Stmt& steps, const Block& work) {
   const IteratorId loop = std::get<For>(steps).iterator;
-  const bool moves = absl::c_any_of(
-      copy.set.target.indices,
-      [&](const Affine& index) { return index.FactorOf(Iterator(loop)) != 0; });
-  if (moves || absl::c_linear_search(EffectsOf(program, steps).writes,
-                                     copy.source.buffer)) {
+  if (MovesAlong(copy.set.target, loop) ||
+      absl::c_linear_search(EffectsOf(program, steps).writes,
+                            copy.source.buffer)) {
     return UserError(Name(loop), " writes what it copies, or copies each ",
                      "time to other cells");
   }

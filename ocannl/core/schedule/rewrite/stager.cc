@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/must_write.h"
@@ -109,9 +110,7 @@ Cells Stager::CellsOf(const Access& access) const {
 bool Stager::IsStaged(const Access& access) const {
   if (access.buffer != buffer_) return false;
   return along_.empty() || absl::c_any_of(along_, [&](IteratorId loop) {
-           return absl::c_any_of(access.indices, [&](const Affine& index) {
-             return index.FactorOf(Iterator(loop)) != 0;
-           });
+           return MovesAlong(access, loop);
          });
 }
 
