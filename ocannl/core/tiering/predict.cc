@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ocannl/core/base/overload.h"
+#include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/opt/cost.h"
 
@@ -26,8 +26,8 @@ class Predictor {
       if (const For* loop = std::get_if<For>(&stmt)) {
         Visit(loop->body, times * static_cast<double>(loop->extent));
       } else if (const ZeroOut* zero = std::get_if<ZeroOut>(&stmt)) {
-        double cells = 1;
-        for (int64_t dim : program_.buffers[zero->buffer].dims) cells *= dim;
+        const auto cells = static_cast<double>(
+            NumElements(program_.buffers[zero->buffer].dims));
         Add(kStoreCost, times * (1 + cells / kLanes));
       } else if (const ExprId* value = ValueOf(stmt)) {
         Add(kStoreCost + CostOf(program_, *value), times);

@@ -7,12 +7,12 @@
 #include <variant>
 #include <vector>
 
-#include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "ocannl/core/loop/walk.h"
+#include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/tiering/predict.h"
 
 namespace ocannl {
@@ -26,23 +26,14 @@ struct Work {
 };
 
 Work WorkOf(const LoopProgram& program, const Stmt& stmt) {
-  absl::btree_set<BufferId> reads, writes;
-  Block block;
-  block.stmts.push_back(stmt);
-  WalkStmts(block, [&](const Stmt& each) {
-    const BufferId written = WrittenBy(program, each);
-    if (written.valid()) writes.insert(written);
-    WalkReads(program, each,
-              [&](const Access& read) { reads.insert(read.buffer); });
-  });
-  auto bytes_of = [&](const absl::btree_set<BufferId>& buffers) {
+  const Effects effects = EffectsOf(program, stmt);
+  auto bytes_of = [&](const std::vector<BufferId>& buffers) {
     double bytes = 0;
     for (BufferId id : buffers) {
       const Buffer& buffer = program.buffers[id];
       if (buffer.role == Role::kPrivate) continue;
-      double cells = 1;
-      for (int64_t dim : buffer.dims) cells *= static_cast<double>(dim);
-      bytes += cells * static_cast<double>(SizeOf(buffer.dtype));
+      bytes += static_cast<double>(NumElements(buffer.dims)) *
+               static_cast<double>(SizeOf(buffer.dtype));
     }
     return bytes;
   };
@@ -51,8 +42,9 @@ Work WorkOf(const LoopProgram& program, const Stmt& stmt) {
   };
   const bool zeroes = std::holds_alternative<ZeroOut>(stmt);
   return {absl::StrCat(zeroes ? "zero_out " : "",
-                       absl::StrJoin(writes, ", ", name)),
-          Predict(program, block).flops, bytes_of(reads), bytes_of(writes)};
+                       absl::StrJoin(effects.writes, ", ", name)),
+          Predict(program, {{stmt}}).flops, bytes_of(effects.reads),
+          bytes_of(effects.writes)};
 }
 
 }  // namespace
