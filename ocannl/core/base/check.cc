@@ -19,8 +19,7 @@ FatalMessage::~FatalMessage() {
   std::abort();
 }
 
-const std::string* DescribeError(const absl::Status& status) {
-  if (ABSL_PREDICT_TRUE(status.ok())) return nullptr;
+const std::string* DescribeFailure(const absl::Status& status) {
   return new std::string("(" + status.ToString() + ")");
 }
 

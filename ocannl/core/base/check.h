@@ -126,7 +126,12 @@ constexpr const std::string* DescribeUnless(Compare compare, const A& a,
 }
 
 // Null when `status` is OK.
-const std::string* DescribeError(const absl::Status& status);
+const std::string* DescribeFailure(const absl::Status& status);
+
+// Inline, for routines that run in less than a microsecond check statuses too.
+inline const std::string* DescribeError(const absl::Status& status) {
+  return ABSL_PREDICT_TRUE(status.ok()) ? nullptr : DescribeFailure(status);
+}
 
 template <typename T>
 const std::string* DescribeError(const absl::StatusOr<T>& value) {

@@ -83,8 +83,9 @@ absl::Status Session::Use(const ParamList& params,
   used_.resize(params.num_args() + inputs.size());
   // Mostly they are those of the step before.
   const size_t repeated = Repeated(inputs);
+  const uint64_t epoch = epoch_;  // a local value: the loop becomes vectors
   for (size_t k = 0; k < repeated; ++k) {
-    used_[k] = {static_cast<uint32_t>(k), epoch_};
+    used_[k] = {static_cast<uint32_t>(k), epoch};
   }
   next_ = static_cast<uint32_t>(repeated);
   for (size_t k = repeated; k < used_.size(); ++k) {
@@ -237,6 +238,20 @@ void Session::DropUpdates(absl::string_view kind) {
   }
 }
 
+absl::Status Session::LinkLast(Ref loss,
+                               const std::shared_ptr<const UpdateRule>& rule,
+                               bool has_rate) {
+  OCANNL_RETURN_IF_ERROR(CheckLoss(loss));
+  OCANNL_ASSIGN_OR_RETURN(
+      Linked* const linked,
+      FindOrLink(loss, absl::StrCat(has_rate ? "" : "scheduled ", KeyOf(*rule)),
+                 [&](Tape& tape, Tensor result) {
+                   return LinkUpdate(tape, result, *rule, has_rate);
+                 }));
+  last_ = {tape()->number(), loss.slot(), rule, has_rate, linked};
+  return absl::OkStatus();
+}
+
 absl::Status Session::Update(Ref loss,
                              const std::shared_ptr<const UpdateRule>& rule,
                              std::optional<double> rate) {
@@ -245,27 +260,18 @@ absl::Status Session::Update(Ref loss,
     return UserError(
         "the rule of Update is null; give one, such as that of Sgd()");
   }
-  OCANNL_RETURN_IF_ERROR(CheckTracked());
+  const bool is_last = last_.linked != nullptr &&
+                       last_.tape == tape()->number() &&
+                       last_.loss == loss.slot() && last_.rule == rule &&
+                       last_.has_rate == rate.has_value();
+  if (!is_last) OCANNL_RETURN_IF_ERROR(CheckTracked());
   if (!params_) {
     return absl::FailedPreconditionError(
         "the step has no parameters; Use comes first");
   }
   if (is_over() || params_->sets() != sets_) return CheckStep(loss);
   if (rate) OCANNL_RETURN_IF_ERROR(WriteRate(*rate));
-  const bool is_last = last_.linked != nullptr &&
-                       last_.tape == tape()->number() &&
-                       last_.loss == loss.slot() && last_.rule == rule &&
-                       last_.has_rate == rate.has_value();
-  if (!is_last) {
-    OCANNL_RETURN_IF_ERROR(CheckLoss(loss));
-    OCANNL_ASSIGN_OR_RETURN(
-        Linked* const linked,
-        FindOrLink(loss, absl::StrCat(rate ? "" : "scheduled ", KeyOf(*rule)),
-                   [&](Tape& tape, Tensor result) {
-                     return LinkUpdate(tape, result, *rule, rate.has_value());
-                   }));
-    last_ = {tape()->number(), loss.slot(), rule, rate.has_value(), linked};
-  }
+  if (!is_last) OCANNL_RETURN_IF_ERROR(LinkLast(loss, rule, rate.has_value()));
   absl::Status run = Run(*last_.linked);
   if (!run.ok()) return run;
   ++step_;

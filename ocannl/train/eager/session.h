@@ -201,6 +201,9 @@ class Session : public Recorder {
                                                 std::vector<NdArray> zeros);
   absl::StatusOr<Linked> LinkUpdate(Tape& tape, Tensor loss,
                                     const UpdateRule& rule, bool has_rate);
+  // Makes `last_` that update.
+  absl::Status LinkLast(Ref loss, const std::shared_ptr<const UpdateRule>& rule,
+                        bool has_rate);
   absl::Status StartStates(Assignments init);
   void DropUpdates(absl::string_view kind);
   absl::Status WriteRate(double rate);
