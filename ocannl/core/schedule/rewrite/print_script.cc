@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "ocannl/core/analysis/references.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
 
@@ -37,7 +38,7 @@ std::vector<std::string> WordsOf(const Row& row) {
 // last axis first.
 std::vector<IteratorId> AxesOf(const LoopProgram& program, const Stmt& nest) {
   std::vector<IteratorId> axes;
-  WalkStmts({{nest}}, [&](const Stmt& stmt) {
+  WalkStmts(nest, [&](const Stmt& stmt) {
     const Set* set = std::get_if<Set>(&stmt);
     const Scatter* scatter = std::get_if<Scatter>(&stmt);
     if (set == nullptr && scatter == nullptr) return;
