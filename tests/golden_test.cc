@@ -45,7 +45,7 @@
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/opt/pipeline.h"
-#include "ocannl/core/schedule/schedule.h"
+#include "ocannl/core/schedule/cpu/schedule.h"
 #include "ocannl/jit/vcode/isa.h"
 #include "tests/agree/all_tiers.h"
 #include "tests/support/run_program.h"

@@ -113,7 +113,7 @@ the rewrite rules of `opt/rules.h`, and eliminate common subexpressions
     {"The schedule: `schedule`",
      R"(The schedule transforms loops for one target (`schedule/target.h`). A
 contraction is tiled for registers and caches (`schedule/cpu/tiling/plan.h`),
-with the consumers of its result as an epilogue (`schedule/fuse_nests.h`).
+with the consumers of its result as an epilogue (`schedule/cpu/fuse_nests.h`).
 Maps are vectorized, and rows are fused. All of these are rewrites
 (`schedule/rewrite/rewrites.def`), which a user can write as well;
 `--stage=script` prints them. Dependence tests decide whether a rewrite is

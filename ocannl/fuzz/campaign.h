@@ -19,7 +19,7 @@
 
 #include "absl/strings/string_view.h"
 #include "ocannl/core/loop/loop.h"
-#include "ocannl/core/schedule/decisions.h"
+#include "ocannl/core/schedule/cpu/decisions.h"
 #include "ocannl/fuzz/compared_tiers.h"
 #include "ocannl/fuzz/programs/policy.h"
 

@@ -19,7 +19,7 @@
 #include "ocannl/core/codegen/code_cache.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/threads/team.h"
-#include "ocannl/core/schedule/schedule.h"
+#include "ocannl/core/schedule/cpu/schedule.h"
 #include "ocannl/jit/compiled_program.h"
 #include "ocannl/jit/vcode/isa.h"
 

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "ocannl/core/schedule/schedule.h"
+#include "ocannl/core/schedule/cpu/schedule.h"
 #include "ocannl/fuzz/compared_tiers.h"
 #include "ocannl/fuzz/fill.h"
 #include "ocannl/fuzz/trial.h"

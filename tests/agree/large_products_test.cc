@@ -11,7 +11,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/verify.h"
-#include "ocannl/core/schedule/decisions.h"
+#include "ocannl/core/schedule/cpu/decisions.h"
 #include "ocannl/fuzz/compared_tiers.h"
 #include "ocannl/fuzz/fill.h"
 #include "ocannl/fuzz/trial.h"

@@ -16,7 +16,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/outline.h"
 #include "ocannl/core/loop/parse.h"
-#include "ocannl/core/schedule/schedule.h"
+#include "ocannl/core/schedule/cpu/schedule.h"
 #include "ocannl/jit/vcode/passes/pipeline.h"
 #include "ocannl/jit/vcode/text/parse.h"
 #include "ocannl/jit/vcode/text/print.h"

@@ -11,7 +11,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/schedule/schedule.h"
+#include "ocannl/core/schedule/cpu/schedule.h"
 #include "ocannl/jit/assemble.h"
 #include "ocannl/jit/instruction_mix.h"
 #include "ocannl/jit/memory_plan.h"

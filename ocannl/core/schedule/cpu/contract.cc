@@ -9,8 +9,8 @@
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/schedule/cpu/nest_rewriter.h"
 #include "ocannl/core/schedule/cpu/tile_contract.h"
-#include "ocannl/core/schedule/nest_rewriter.h"
 
 namespace ocannl {
 namespace {

@@ -26,8 +26,8 @@
 
 #include "absl/status/status.h"
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/schedule/cpu/nest_rewriter.h"
 #include "ocannl/core/schedule/cpu/tiling/plan.h"
-#include "ocannl/core/schedule/nest_rewriter.h"
 
 namespace ocannl {
 

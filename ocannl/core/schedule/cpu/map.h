@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "ocannl/core/analysis/nest.h"
-#include "ocannl/core/schedule/nest_rewriter.h"
+#include "ocannl/core/schedule/cpu/nest_rewriter.h"
 #include "ocannl/core/schedule/target.h"
 
 namespace ocannl {

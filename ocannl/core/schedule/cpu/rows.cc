@@ -15,8 +15,8 @@
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/opt/cost.h"
 #include "ocannl/core/schedule/cpu/map.h"
+#include "ocannl/core/schedule/cpu/nest_rewriter.h"
 #include "ocannl/core/schedule/cpu/tiling/plan.h"
-#include "ocannl/core/schedule/nest_rewriter.h"
 
 namespace ocannl {
 namespace {

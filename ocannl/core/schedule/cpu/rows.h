@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "ocannl/core/analysis/nest.h"
-#include "ocannl/core/schedule/nest_rewriter.h"
+#include "ocannl/core/schedule/cpu/nest_rewriter.h"
 #include "ocannl/core/schedule/nests/canonicalize.h"
 #include "ocannl/core/schedule/rewrite/rewriter.h"
 #include "ocannl/core/schedule/target.h"

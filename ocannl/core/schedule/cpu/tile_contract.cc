@@ -11,7 +11,7 @@
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/schedule/nest_rewriter.h"
+#include "ocannl/core/schedule/cpu/nest_rewriter.h"
 
 namespace ocannl {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/collapse.h"
+#include "ocannl/core/schedule/cpu/collapse.h"
 
 #include <cstddef>
 #include <cstdint>

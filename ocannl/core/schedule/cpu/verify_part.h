@@ -2,8 +2,8 @@
 //
 // Verifies some statements of a program, without the cost of verifying all of
 // it.
-#ifndef OCANNL_CORE_SCHEDULE_VERIFY_PART_H_
-#define OCANNL_CORE_SCHEDULE_VERIFY_PART_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_VERIFY_PART_H_
+#define OCANNL_CORE_SCHEDULE_CPU_VERIFY_PART_H_
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -23,4 +23,4 @@ absl::Status VerifyAlone(const LoopProgram& program, const Block& block);
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_VERIFY_PART_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_VERIFY_PART_H_

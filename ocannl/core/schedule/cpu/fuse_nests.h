@@ -11,8 +11,8 @@
 //
 // Statements move towards each other for it, if no dependence forbids that.
 // This pass chooses the nests; rewrites fuse them (rewrite/rewrite.h).
-#ifndef OCANNL_CORE_SCHEDULE_FUSE_NESTS_H_
-#define OCANNL_CORE_SCHEDULE_FUSE_NESTS_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_FUSE_NESTS_H_
+#define OCANNL_CORE_SCHEDULE_CPU_FUSE_NESTS_H_
 
 #include <string>
 #include <variant>
@@ -62,4 +62,4 @@ absl::StatusOr<FusedProgram> FuseNests(LoopProgram program,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_FUSE_NESTS_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_FUSE_NESTS_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/nest_scheduler.h"
+#include "ocannl/core/schedule/cpu/nest_scheduler.h"
 
 #include <iterator>
 #include <optional>
@@ -17,10 +17,10 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/schedule/cpu/contract.h"
 #include "ocannl/core/schedule/cpu/map.h"
+#include "ocannl/core/schedule/cpu/nest_rewriter.h"
 #include "ocannl/core/schedule/cpu/rows.h"
-#include "ocannl/core/schedule/nest_rewriter.h"
+#include "ocannl/core/schedule/cpu/verify_part.h"
 #include "ocannl/core/schedule/rewrite/rewriter.h"
-#include "ocannl/core/schedule/verify_part.h"
 
 namespace ocannl {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/nest_rewriter.h"
+#include "ocannl/core/schedule/cpu/nest_rewriter.h"
 
 #include <iterator>
 #include <utility>
@@ -7,8 +7,8 @@
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/cpu/verify_part.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
-#include "ocannl/core/schedule/verify_part.h"
 
 namespace ocannl {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/schedule.h"
+#include "ocannl/core/schedule/cpu/schedule.h"
 
 #include <cstddef>
 #include <string>
@@ -17,9 +17,9 @@
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/opt/common_subexpressions.h"
 #include "ocannl/core/opt/dead_code.h"
-#include "ocannl/core/schedule/collapse.h"
-#include "ocannl/core/schedule/fuse_nests.h"
-#include "ocannl/core/schedule/nest_scheduler.h"
+#include "ocannl/core/schedule/cpu/collapse.h"
+#include "ocannl/core/schedule/cpu/fuse_nests.h"
+#include "ocannl/core/schedule/cpu/nest_scheduler.h"
 #include "ocannl/core/schedule/nests/canonicalize.h"
 
 namespace ocannl {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/verify_part.h"
+#include "ocannl/core/schedule/cpu/verify_part.h"
 
 #include <vector>
 

@@ -11,8 +11,8 @@
 //   std::move(nest).MoveTo(block);
 //
 // Errors are those of the rewrites: what is planned well has none.
-#ifndef OCANNL_CORE_SCHEDULE_NEST_REWRITER_H_
-#define OCANNL_CORE_SCHEDULE_NEST_REWRITER_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_NEST_REWRITER_H_
+#define OCANNL_CORE_SCHEDULE_CPU_NEST_REWRITER_H_
 
 #include <cstdint>
 #include <optional>
@@ -129,4 +129,4 @@ class NestRewriter {
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_NEST_REWRITER_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_NEST_REWRITER_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/fuse_nests.h"
+#include "ocannl/core/schedule/cpu/fuse_nests.h"
 
 #include <algorithm>
 #include <iterator>
@@ -9,14 +9,14 @@
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/schedule/cpu/fused_body.h"
+#include "ocannl/core/schedule/cpu/nest_rewriter.h"
 #include "ocannl/core/schedule/cpu/rows.h"
 #include "ocannl/core/schedule/cpu/tiling/plan.h"
-#include "ocannl/core/schedule/fused_body.h"
-#include "ocannl/core/schedule/nest_rewriter.h"
+#include "ocannl/core/schedule/cpu/verify_part.h"
 #include "ocannl/core/schedule/nests/elementwise_group.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
-#include "ocannl/core/schedule/verify_part.h"
 
 namespace ocannl {
 namespace {

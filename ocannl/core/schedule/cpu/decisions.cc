@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/decisions.h"
+#include "ocannl/core/schedule/cpu/decisions.h"
 
 #include <cstddef>
 #include <variant>
@@ -11,9 +11,9 @@
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/walk.h"
-#include "ocannl/core/schedule/fuse_nests.h"
+#include "ocannl/core/schedule/cpu/fuse_nests.h"
+#include "ocannl/core/schedule/cpu/schedule.h"
 #include "ocannl/core/schedule/rewrite/rewriter.h"
-#include "ocannl/core/schedule/schedule.h"
 
 namespace ocannl {
 namespace {

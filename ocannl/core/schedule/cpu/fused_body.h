@@ -2,8 +2,8 @@
 //
 // FusedBody: the statements that FuseNests has made so far, and which of them
 // name a buffer.
-#ifndef OCANNL_CORE_SCHEDULE_FUSED_BODY_H_
-#define OCANNL_CORE_SCHEDULE_FUSED_BODY_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_FUSED_BODY_H_
+#define OCANNL_CORE_SCHEDULE_CPU_FUSED_BODY_H_
 
 #include <cstddef>
 #include <vector>
@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
-#include "ocannl/core/schedule/fuse_nests.h"
+#include "ocannl/core/schedule/cpu/fuse_nests.h"
 
 namespace ocannl {
 
@@ -45,4 +45,4 @@ class FusedBody {
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_FUSED_BODY_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_FUSED_BODY_H_

@@ -4,8 +4,8 @@
 // must know that programs reach all of it.
 //
 //   if (DecisionsOf(program, target).Has(Decision::kPackedA)) ...
-#ifndef OCANNL_CORE_SCHEDULE_DECISIONS_H_
-#define OCANNL_CORE_SCHEDULE_DECISIONS_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_DECISIONS_H_
+#define OCANNL_CORE_SCHEDULE_CPU_DECISIONS_H_
 
 #include <bitset>
 #include <cstdint>
@@ -77,4 +77,4 @@ Decisions DecisionsOf(const LoopProgram& program, const Target& target);
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_DECISIONS_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_DECISIONS_H_

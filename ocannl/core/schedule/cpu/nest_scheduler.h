@@ -2,14 +2,14 @@
 //
 // ScheduleNests: rewrites each nest as it was planned: the pass "rewrite" of
 // Schedule.
-#ifndef OCANNL_CORE_SCHEDULE_NEST_SCHEDULER_H_
-#define OCANNL_CORE_SCHEDULE_NEST_SCHEDULER_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_NEST_SCHEDULER_H_
+#define OCANNL_CORE_SCHEDULE_CPU_NEST_SCHEDULER_H_
 
 #include <vector>
 
 #include "absl/status/status.h"
-#include "ocannl/core/schedule/fuse_nests.h"
-#include "ocannl/core/schedule/schedule.h"
+#include "ocannl/core/schedule/cpu/fuse_nests.h"
+#include "ocannl/core/schedule/cpu/schedule.h"
 #include "ocannl/core/schedule/target.h"
 
 namespace ocannl {
@@ -25,4 +25,4 @@ absl::Status ScheduleNests(LoopProgram& program,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_NEST_SCHEDULER_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_NEST_SCHEDULER_H_

@@ -14,8 +14,8 @@
 //
 // Verify runs once, at the end. If it refuses, all is done again and verified
 // step by step: a nest that a pass would break keeps its loops.
-#ifndef OCANNL_CORE_SCHEDULE_SCHEDULE_H_
-#define OCANNL_CORE_SCHEDULE_SCHEDULE_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_SCHEDULE_H_
+#define OCANNL_CORE_SCHEDULE_CPU_SCHEDULE_H_
 
 #include <functional>
 #include <string>
@@ -68,4 +68,4 @@ LoopProgram Schedule(const LoopProgram& program, const Target& target,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_SCHEDULE_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_SCHEDULE_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/schedule/fused_body.h"
+#include "ocannl/core/schedule/cpu/fused_body.h"
 
 #include <set>
 #include <utility>

@@ -10,8 +10,8 @@
 // Done where the inner axis is the last one and would waste lanes, or is
 // shorter than the cells whose random blocks registers compute at once. Which
 // loops, is decided here; the rewrite is Rewriter::CollapsePairs.
-#ifndef OCANNL_CORE_SCHEDULE_COLLAPSE_H_
-#define OCANNL_CORE_SCHEDULE_COLLAPSE_H_
+#ifndef OCANNL_CORE_SCHEDULE_CPU_COLLAPSE_H_
+#define OCANNL_CORE_SCHEDULE_CPU_COLLAPSE_H_
 
 #include "absl/status/statusor.h"
 #include "ocannl/core/loop/loop.h"
@@ -26,4 +26,4 @@ absl::StatusOr<bool> CollapseLoops(LoopProgram& program,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_SCHEDULE_COLLAPSE_H_
+#endif  // OCANNL_CORE_SCHEDULE_CPU_COLLAPSE_H_
