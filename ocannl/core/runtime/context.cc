@@ -246,9 +246,16 @@ absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindWritten(
       "computes it, or call Write(\"", name, "\", values)", KeepHint(name)));
 }
 
-absl::StatusOr<NdArray> Context::ZerosLike(absl::string_view name) const {
+absl::StatusOr<Context::ArrayInfo> Context::InfoOf(
+    absl::string_view name) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array, Find(name));
-  return NdArray(array->dtype, array->dims);
+  return ArrayInfo{
+      .dtype = array->dtype, .dims = array->dims, .written = array->written};
+}
+
+absl::StatusOr<NdArray> Context::ZerosLike(absl::string_view name) const {
+  OCANNL_ASSIGN_OR_RETURN(const ArrayInfo info, InfoOf(name));
+  return NdArray(info.dtype, info.dims);
 }
 
 absl::StatusOr<NdArray> Context::Read(absl::string_view name) const {

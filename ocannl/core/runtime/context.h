@@ -119,6 +119,15 @@ class Context {
   // (Backend::RunStatus) or of a copy (Stream::status).
   absl::StatusOr<NdArray> Read(absl::string_view name) const;
 
+  // The dtype and dims of an array, and whether it was ever written. Error: no
+  // such array.
+  struct ArrayInfo {
+    DType dtype;
+    Dims dims;
+    bool written;
+  };
+  absl::StatusOr<ArrayInfo> InfoOf(absl::string_view name) const;
+
   // Zeros of the dtype and dims of an array, which need not be written. Error:
   // no such array.
   absl::StatusOr<NdArray> ZerosLike(absl::string_view name) const;

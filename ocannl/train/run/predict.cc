@@ -17,11 +17,11 @@ namespace {
 // dtype and dims of `input`.
 absl::Status Misfit(const Context& context, const std::string& input,
                     const NdArray& value, const absl::Status& status) {
-  const absl::StatusOr<NdArray> wanted = context.ZerosLike(input);
+  const absl::StatusOr<Context::ArrayInfo> wanted = context.InfoOf(input);
   if (!wanted.ok()) return status;
   return absl::InvalidArgumentError(absl::StrCat(
       "the input `", input, "` is ",
-      DescribeArray(wanted->dtype(), wanted->dims()), ", but the value is ",
+      DescribeArray(wanted->dtype, wanted->dims), ", but the value is ",
       DescribeArray(value.dtype(), value.dims()),
       "; give one of those dims, or make another Predictor of a tensor of ",
       "Data() with these"));
