@@ -31,7 +31,7 @@ LIBRARIES = {
     "@com_google_benchmark//:benchmark": ("benchmark/",),
     "@com_google_googletest//:gtest": ("gtest/", "gmock/"),
     "@com_google_googletest//:gtest_main": ("gtest/", "gmock/"),
-    "@eigen//:eigen": "Eigen/",
+    "@eigen//:eigen": ("Eigen/", "unsupported/Eigen/"),
     "@libdwarf//:libdwarf": "libdwarf/",
     "@libsodium//:sodium": "sodium.h",
     "@libzip//:zip": "zip.h",

@@ -78,7 +78,10 @@ def system_deps():
     _system_library(
         name = "eigen",
         build_file = Label("//third_party:eigen.BUILD"),
-        links = {"include/Eigen": "/usr/include/eigen3/Eigen"},
+        links = {
+            "include/Eigen": "/usr/include/eigen3/Eigen",
+            "include/unsupported": "/usr/include/eigen3/unsupported",
+        },
         package = "libeigen3-dev",
     )
     _system_library(

@@ -37,11 +37,13 @@ def _installer_impl(ctx):
         if header.owner.workspace_name == ctx.label.workspace_name and
            header.owner.package != "tools"
     ]
+    headers += ctx.files.optional
     manifest = ctx.actions.declare_file(ctx.label.name + ".json")
     ctx.actions.write(manifest, struct(
         archive = archive.short_path,
         compile_flags = COPTS,
         headers = [header.short_path for header in headers],
+        optional = [header.short_path for header in ctx.files.optional],
         link_flags = link_flags,
         umbrella = ctx.attr.umbrella,
         version = ctx.attr.version,
@@ -64,6 +66,10 @@ installer = rule(
     doc = "A program that copies a library to --prefix=DIR; see install.py.",
     attrs = {
         "library": attr.label(mandatory = True, providers = [CcInfo]),
+        "optional": attr.label_list(
+            allow_files = [".h"],
+            doc = "Headers that need more than the library does.",
+        ),
         "umbrella": attr.string(
             mandatory = True,
             doc = "The header that users include.",

@@ -4,7 +4,8 @@
 
   bazel run //:install -- --prefix=DIR
 
-  DIR/include/ocannl/...                    the headers that ocannl.h includes
+  DIR/include/ocannl/...                    the headers that ocannl.h includes,
+                                            and optional ones, such as eigen.h
   DIR/lib/libocannl.a                       everything
   DIR/lib/pkgconfig/ocannl.pc               pkg-config --cflags --libs ocannl
   DIR/lib/cmake/ocannl/ocannlConfig.cmake   find_package(ocannl), ocannl::ocannl
@@ -48,9 +49,9 @@ endif()
 """
 
 
-def reachable(umbrella, headers):
-    """The names of the headers that `umbrella` includes, and its own."""
-    found, left = set(), [umbrella]
+def reachable(roots, headers):
+    """The names of the headers that `roots` include, and their own."""
+    found, left = set(), list(roots)
     while left:
         name = left.pop()
         if name in found or name not in headers:
@@ -74,10 +75,12 @@ def install(manifest, prefix):
     include, lib = prefix / "include", prefix / "lib"
     top = manifest["umbrella"].partition("/")[0]
     # From another workspace, the paths begin with ../ocannl/.
-    headers = {re.sub(r"^\.\./[^/]*/", "", path): pathlib.Path(path)
+    name_of = lambda path: re.sub(r"^\.\./[^/]*/", "", path)
+    headers = {name_of(path): pathlib.Path(path)
                for path in manifest["headers"]}
     shutil.rmtree(include / top, ignore_errors=True)  # no header of old stays
-    names = reachable(manifest["umbrella"], headers)
+    names = reachable(
+        [manifest["umbrella"], *map(name_of, manifest["optional"])], headers)
     for name in names:
         (include / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(headers[name], include / name)

@@ -43,6 +43,12 @@ def xor_learns():
         assert abs(float(answer) - (a != b)) < 0.01, printed
 
 
+def least_squares_are_found():
+    printed = run("least_squares")
+    numbers = [float(word) for word in re.findall(r"-?\d[\d.e-]*", printed)]
+    assert len(numbers) == 7 and numbers[-1] < 1e-4, printed
+
+
 def digits_are_told_apart():
     path = TEMP / "digits.npz"
     # Debian's Python is the one that has Debian's NumPy.
@@ -92,6 +98,7 @@ def programs_are_short():
 
 def main():
     xor_learns()
+    least_squares_are_found()
     digits_are_told_apart()
     checkpoint_of_pytorch_runs()
     programs_are_short()

@@ -84,6 +84,9 @@ extern std::vector<std::byte*> buffers;
     "ocannl/core/runtime/merge_buffer.h": """
 extern MergeBuffer& buffer;
 """,
+    "ocannl/core/base/user_error.h": """
+extern float rate;
+""",
     "ocannl/core/runtime/threads/event.h": """
 extern Worker worker;
 """,
@@ -203,6 +206,7 @@ DEFINITIONS = {
 TEXT = {
     "ocannl/core/assign/build.h": ["Forward    compute"],
     "ocannl/core/base/number_text.h": ["NumberText(0.1f), "],
+    "ocannl/core/index/byte_size.h": ["ByteSize(DType::kF3"],
     "ocannl/core/base/unique_name.h": [
         'UniqueName("acc", ', "NameIndex names;"],
     "ocannl/core/assign/gradient.h": ["t = a * b   ->   a"],
@@ -321,7 +325,7 @@ def source_of(examples):
 def public(headers):
     """The headers that users read, of a dictionary from name to text."""
     found = set()
-    waiting = [UMBRELLA, *(name for name in headers
+    waiting = [UMBRELLA, "ocannl/eigen.h", *(name for name in headers
                            if name.startswith("ocannl/train/"))]
     while waiting:
         name = waiting.pop()

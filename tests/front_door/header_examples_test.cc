@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "ocannl/eigen.h"
 #include "ocannl/ocannl.h"
 
 int main() { std::printf("%d examples\n", kExamples); }

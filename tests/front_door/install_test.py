@@ -113,6 +113,7 @@ def examples_build():
         "-DCMAKE_CXX_FLAGS=" + " ".join(STRICT))
     run("cmake", "--build", build, "--parallel", "2")
     assert run(build / "xor").count(" xor ") == 4
+    assert "difference from QR" in run(build / "least_squares")
     for name in ("checkpoint", "digits"):
         ran = subprocess.run([build / name, TEMP / "nofile.npz"], check=False,
                              stderr=subprocess.PIPE, text=True)
