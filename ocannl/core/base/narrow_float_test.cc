@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/base/narrow_float.h"
 
-#include <Eigen/Core>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -92,34 +91,6 @@ TYPED_TEST(NarrowFloatTest, WhatIsTooLargeIsNotFinite) {
   EXPECT_EQ(T::Round(1e300).bits, T::kBeyond);
   EXPECT_EQ(T::Round(std::numeric_limits<double>::infinity()).bits, T::kBeyond);
   EXPECT_EQ(T::Round(std::numeric_limits<double>::quiet_NaN()).bits, T::kNaN);
-}
-
-// Eigen's types, which are written another way.
-template <class T, class Eigens>
-void CheckAsEigen() {
-  auto same = [](T ours, Eigens theirs) {
-    const auto bits = Eigen::numext::bit_cast<uint16_t>(theirs);
-    const auto a = static_cast<float>(ours);
-    const auto b = static_cast<float>(theirs);
-    return std::isnan(a) ? std::isnan(b) : a == b && ours.bits == bits;
-  };
-  for (int bits = 0; bits <= 0xffff; ++bits) {
-    const auto word = static_cast<uint16_t>(bits);
-    EXPECT_TRUE(same(OfBits<T>(bits), Eigen::numext::bit_cast<Eigens>(word)))
-        << bits;
-  }
-  // Floats all over the range, and next to those with short fractions.
-  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 1021) {
-    for (uint64_t near : {bits, (bits >> 12 << 12) + bits % 3 - 1}) {
-      const auto x = std::bit_cast<float>(static_cast<uint32_t>(near));
-      ASSERT_TRUE(same(T::Round(x), static_cast<Eigens>(x))) << x;
-    }
-  }
-}
-
-TEST(NarrowFloat, IsWhatEigenSays) {
-  CheckAsEigen<F16, Eigen::half>();
-  CheckAsEigen<BF16, Eigen::bfloat16>();
 }
 
 TEST(NarrowFloat, HasTheRangesOfItsStandard) {
