@@ -122,10 +122,10 @@ void ReportTime(absl::string_view tier, std::vector<absl::Duration> runs,
                                flops / absl::ToDoubleNanoseconds(median));
 }
 
-absl::StatusOr<Results> RunOn(const Backend& tier, const CommandLine& line,
+absl::StatusOr<Results> RunOn(const NamedTier& tier, const CommandLine& line,
                               const ProgramFile& file, int64_t repeat) {
   const LoopProgram& program = file.program;
-  Device device("host", &tier);
+  Device device("host", tier.backend);
   Stream stream(&device);
   Context context(&stream);
   OCANNL_RETURN_IF_ERROR(WriteInputs(line, file, context));
@@ -141,7 +141,7 @@ absl::StatusOr<Results> RunOn(const Backend& tier, const CommandLine& line,
     runs.push_back(absl::Now() - start);
   }
   stream.Sync();
-  if (is_timed) ReportTime(tier.name(), runs, Predict(program).flops);
+  if (is_timed) ReportTime(tier.name, runs, Predict(program).flops);
   ReportTier(line, stream);
   Results results;
   for (const Buffer& buffer : program.buffers) {
@@ -175,7 +175,7 @@ absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
   }
   OCANNL_ASSIGN_OR_RETURN(program, Rewritten(line, std::move(program)));
   OCANNL_ASSIGN_OR_RETURN(
-      Results results, CompareTiers(tiers, program, [&](const Backend& tier) {
+      Results results, CompareTiers(tiers, program, [&](const NamedTier& tier) {
         return RunOn(tier, line, file, repeat);
       }));
   size_t next = 0;

@@ -19,6 +19,7 @@
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/version.h"
 #include "ocannl/flags/flags.h"
+#include "ocannl/tiers/tiers.h"
 
 namespace ocannl {
 namespace {
@@ -97,6 +98,20 @@ TEST(ToolTest, TierReportFitsATerminal) {
   EXPECT_THAT(text, HasSubstr("no program of this shape so far; "));
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     EXPECT_LE(line.size(), 80) << line;
+  }
+}
+
+TEST(ToolTest, TimesAreOfTheTiersByTheirNames) {
+  const std::string file = TempFile("time.ll", R"(
+p ():
+  out y : f32[1];
+  y[0] := 1;
+)");
+  testing::internal::CaptureStderr();
+  Tool({"run", file, "--tier=all", "--time"});
+  const std::string text = testing::internal::GetCapturedStderr();
+  for (const std::string& tier : AvailableTiers()) {
+    EXPECT_THAT(text, HasSubstr(absl::StrCat(tier, ": "))) << text;
   }
 }
 

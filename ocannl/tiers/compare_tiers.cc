@@ -25,10 +25,10 @@ std::string Difference(const LoopProgram& program, const Results& expected,
 
 absl::StatusOr<Results> CompareTiers(
     absl::Span<const NamedTier> tiers, const LoopProgram& program,
-    absl::FunctionRef<absl::StatusOr<Results>(const Backend&)> run) {
-  OCANNL_ASSIGN_OR_RETURN(Results expected, run(*tiers[0].backend));
+    absl::FunctionRef<absl::StatusOr<Results>(const NamedTier&)> run) {
+  OCANNL_ASSIGN_OR_RETURN(Results expected, run(tiers[0]));
   for (const NamedTier& tier : tiers.subspan(1)) {
-    OCANNL_ASSIGN_OR_RETURN(Results actual, run(*tier.backend));
+    OCANNL_ASSIGN_OR_RETURN(Results actual, run(tier));
     std::string difference = Difference(program, expected, actual);
     if (difference.empty()) continue;
     return absl::InternalError(absl::StrCat(tier.name, " differs from ",

@@ -32,7 +32,7 @@ using Results = std::vector<NdArray>;
 // where it does first, and both values.
 absl::StatusOr<Results> CompareTiers(
     absl::Span<const NamedTier> tiers, const LoopProgram& program,
-    absl::FunctionRef<absl::StatusOr<Results>(const Backend&)> run);
+    absl::FunctionRef<absl::StatusOr<Results>(const NamedTier&)> run);
 
 }  // namespace ocannl
 

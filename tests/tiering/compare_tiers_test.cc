@@ -44,8 +44,8 @@ TEST(CompareTiersTest, NamesTierBufferIndexAndBothValues) {
   const LoopProgram program = MustParse(kProgram);
   const interp::InterpBackend interp;
   const interp::InterpBackend again;
-  auto run = [&](const Backend& backend) {
-    return ResultsOf(program, backend);
+  auto run = [&](const NamedTier& tier) {
+    return ResultsOf(program, *tier.backend);
   };
   absl::StatusOr<Results> same =
       CompareTiers({{"one", &interp}, {"two", &again}}, program, run);
