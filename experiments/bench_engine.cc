@@ -2,7 +2,8 @@
 //
 // What the engine costs beside the work of programs, on Google Benchmark: a
 // call of a routine that does next to nothing, and how making a graph, parsing
-// one and inferring its shapes grow with the number of layers.
+// one, inferring its shapes, and lowering and optimising a training step grow
+// with the number of layers.
 //
 //   bazel run //experiments:bench_engine -- --benchmark_filter=call
 //   bazel run //experiments:bench_engine -- --benchmark_out=engine.json
@@ -13,8 +14,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "benchmark/benchmark.h"
+#include "experiments/bench/programs.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/system/run_main.h"
+#include "ocannl/core/compile.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/runtime/context.h"
@@ -113,6 +116,15 @@ void Infer(benchmark::State& state) {
       static_cast<double>(steps) / static_cast<double>(state.range(0));
 }
 
+// From assignments to an optimised program.
+void Lower(benchmark::State& state) {
+  const absl::StatusOr<Assignments> step = MlpStep(
+      {.sizes = std::vector<int64_t>(state.range(0) + 1, 24), .batch = 20});
+  CHECK_OK(step);
+  for (auto _ : state) CHECK_OK(CompileProgram(*step, {}));
+  state.SetComplexityN(state.range(0));
+}
+
 void RegisterAll() {
   std::vector<std::string> tiers = AvailableTiers();
   tiers.push_back("auto");
@@ -132,6 +144,11 @@ void RegisterAll() {
         ->Unit(benchmark::kMillisecond)
         ->Complexity();
   }
+  benchmark::RegisterBenchmark("lower", Lower)
+      ->RangeMultiplier(2)
+      ->Range(1, 64)
+      ->Unit(benchmark::kMillisecond)
+      ->Complexity();
 }
 
 }  // namespace

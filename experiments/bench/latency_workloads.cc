@@ -125,23 +125,6 @@ WorkloadMaker CompileMaker(const Subject& subject, bool fresh) {
           }};
 }
 
-// The time from assignments to an optimised program.
-WorkloadMaker LowerMaker(const Subject& subject) {
-  std::string name = absl::StrCat("lower/", subject.name);
-  return {.name = name,
-          .brief = subject.name == "layers_1",
-          .make = [=](const Setting&) -> absl::StatusOr<Workload> {
-            Workload workload{.name = name};
-            OCANNL_ASSIGN_OR_RETURN(Assignments code, subject.code());
-            workload.contenders.push_back(
-                {.name = "lower", .ours = true, .time = [=](int64_t runs) {
-                   return SecondsOf(
-                       runs, [&] { CHECK_OK(CompileProgram(code, {})); });
-                 }});
-            return workload;
-          }};
-}
-
 // The half-moons network with its first parameters on a tier.
 struct Started {
   Device device;
@@ -218,7 +201,6 @@ std::vector<WorkloadMaker> LatencyWorkloads() {
       FirstResultMaker(From::kAssignments, "assignments"),
       FirstResultMaker(From::kStep, "step")};
   for (const Subject& subject : Subjects()) {
-    makers.push_back(LowerMaker(subject));
     makers.push_back(CompileMaker(subject, /*fresh=*/true));
     makers.push_back(CompileMaker(subject, /*fresh=*/false));
   }

@@ -43,7 +43,7 @@ std::vector<WorkloadMaker> MapWorkloadsOf(int64_t bytes_in_l2);
 // rows/softmax-256x512 ...: softmax and layer normalisation in L2.
 std::vector<WorkloadMaker> RowWorkloads();
 
-// compile/..., lower/..., first_result/...: from text to numbers.
+// compile/..., compile_again/..., first_result/...: from text to numbers.
 std::vector<WorkloadMaker> LatencyWorkloads();
 
 }  // namespace ocannl
