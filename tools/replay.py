@@ -196,9 +196,13 @@ def seconds_of(bench, part, seconds, file):
     """The least seconds of each workload whose name contains `part`."""
     output(bench, f"--filter={part}", "--tiers=x86", "--peers=false",
            f"--seconds={seconds}", f"--json={file}")
-    return {work["name"]: contender["seconds"]["least"]
-            for work in json.loads(file.read_text())["workloads"]
-            for contender in work["contenders"] if contender["ours"]}
+    figures = json.loads(file.read_text())
+    if "workloads" in figures:  # of builds up to 0.3
+        return {work["name"]: contender["seconds"]["least"]
+                for work in figures["workloads"]
+                for contender in work["contenders"] if contender["ours"]}
+    return {run["name"].removesuffix("/" + run["label"]): run["seconds_least"]
+            for run in figures["benchmarks"] if run.get("ours")}
 
 
 def compare_speed(parts, rounds, seconds, old, new, file):

@@ -21,11 +21,17 @@ for arg in "$@"; do
     --list) echo gemm/16 ;;
     --dump=*) cd "$BUILD_WORKING_DIRECTORY" && mkdir "$value" &&
       echo "gemm" >"$value/gemm_16.ll" ;;
-    --json=*) echo '{"workloads": [{"name": "gemm/16", "contenders": [
-        {"ours": true, "seconds": {"least": SECONDS}}]}]}' >"$value" ;;
+    --json=*) echo 'FIGURES' >"$value" ;;
   esac
 done
 """
+
+# Those of a build up to 0.3, and of a later one.
+OLD_FIGURES = """{"workloads": [{"name": "gemm/16", "contenders": [
+    {"ours": true, "seconds": {"least": 3}}]}]}"""
+NEW_FIGURES = """{"benchmarks": [
+    {"name": "gemm/16/clock", "label": "clock"},
+    {"name": "gemm/16/x86", "label": "x86", "ours": 1, "seconds_least": 2}]}"""
 
 
 def write(path, text):
@@ -45,10 +51,10 @@ class ReplayTest(unittest.TestCase):
         write(self.folder / "tests/golden/help/run.txt",
               "# RUN: run --help\n---\nhelp\n")
         write(self.folder / "tests/agree/programs/rows.ll", "p ():\n  rows\n")
-        for build, seconds in ("old", "3"), ("new", "2"):
+        for build, figures in ("old", OLD_FIGURES), ("new", NEW_FIGURES):
             write(self.folder / build / "tool", "#!/bin/sh\n" + TOOL)
             write(self.folder / build / "bench",
-                  "#!/bin/sh\n" + BENCH.replace("SECONDS", seconds))
+                  "#!/bin/sh\n" + BENCH.replace("FIGURES", figures))
 
     def new_tool(self, text):
         write(self.folder / "new/tool", "#!/bin/sh\n" + text)

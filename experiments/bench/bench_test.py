@@ -30,11 +30,11 @@ def measured(folder):
     subprocess.run([FOLDER / "bench_main", "--brief", f"--json={path}"],
                    check=True)
     ratios = {}
-    for workload in json.loads(path.read_text())["workloads"]:
-        for contender in workload["contenders"]:
-            if contender["name"].startswith(PEERS):
-                ratios[(workload["name"], contender["name"])] = (
-                    contender["time_by_ours"]["median"])
+    for run in json.loads(path.read_text())["benchmarks"]:
+        peer = run["label"]
+        if peer.startswith(PEERS) and "error_message" not in run:
+            workload = run["name"].removesuffix("/" + peer)
+            ratios[(workload, peer)] = run["time_by_ours_median"]
     return ratios
 
 

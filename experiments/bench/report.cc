@@ -5,12 +5,14 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <sstream>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "nlohmann/json.hpp"
+#include "benchmark/benchmark.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/file.h"
 
@@ -92,32 +94,50 @@ std::optional<double> Lead(const Measurement& measurement) {
   return lead;
 }
 
-nlohmann::json ToJson(const Spread& spread) {
-  return {{"median", spread.median},
-          {"low", spread.low},
-          {"high", spread.high},
-          {"least", spread.least}};
+using Run = benchmark::BenchmarkReporter::Run;
+
+// A run of one of those who worked in the rounds, or the probe.
+Run RunOf(const Measurement& measurement, const std::string& name) {
+  Run run;
+  run.run_name.function_name = measurement.workload;
+  run.run_name.args = name;
+  run.report_label = name;
+  run.family_index = run.per_family_instance_index = 0;
+  run.repetitions = measurement.rounds;
+  run.repetition_index = Run::no_repetition_index;
+  return run;
 }
 
-nlohmann::json ToJson(const Measurement& measurement) {
-  nlohmann::json standings = nlohmann::json::array();
+void AddSpread(const std::string& name, const Spread& spread, Run& run) {
+  run.counters[name + "_median"] = spread.median;
+  run.counters[name + "_low"] = spread.low;
+  run.counters[name + "_high"] = spread.high;
+  run.counters[name + "_least"] = spread.least;
+}
+
+void AddRuns(const Measurement& measurement, std::vector<Run>& runs) {
+  Run probe = RunOf(measurement, std::string(Name(measurement.probe)));
+  AddSpread("probe_rate", measurement.rate, probe);
+  probe.counters["work"] = measurement.work;
+  probe.counters["rounds_kept"] = measurement.kept;
+  runs.push_back(std::move(probe));
   for (const Standing& standing : measurement.standings) {
-    nlohmann::json one = {{"name", standing.name},
-                          {"ours", standing.ours},
-                          {"runs_per_timing", standing.runs},
-                          {"seconds", ToJson(standing.seconds)},
-                          {"time_by_ours", ToJson(standing.ratio)}};
-    if (measurement.work > 0) one["share"] = ToJson(standing.share);
-    standings.push_back(std::move(one));
+    Run run = RunOf(measurement, standing.name);
+    run.iterations = standing.runs;
+    run.real_accumulated_time =
+        standing.seconds.median * static_cast<double>(standing.runs);
+    run.counters["ours"] = standing.ours;
+    AddSpread("seconds", standing.seconds, run);
+    AddSpread("time_by_ours", standing.ratio, run);
+    if (measurement.work > 0) AddSpread("share", standing.share, run);
+    runs.push_back(std::move(run));
   }
-  return {{"name", measurement.workload},
-          {"probe", std::string(Name(measurement.probe))},
-          {"probe_rate", ToJson(measurement.rate)},
-          {"work", measurement.work},
-          {"rounds", measurement.rounds},
-          {"rounds_kept", measurement.kept},
-          {"contenders", std::move(standings)},
-          {"missing", measurement.missing}};
+  for (const std::string& missing : measurement.missing) {
+    Run run = RunOf(measurement, missing.substr(0, missing.find(':')));
+    run.error_occurred = true;
+    run.error_message = missing;
+    runs.push_back(std::move(run));
+  }
 }
 
 std::string Processor() {
@@ -192,14 +212,19 @@ std::string Summary(absl::Span<const Measurement> measurements) {
 }
 
 std::string Json(absl::Span<const Measurement> measurements, int threads) {
-  nlohmann::json workloads = nlohmann::json::array();
+  std::vector<Run> runs;
   for (const Measurement& measurement : measurements) {
-    workloads.push_back(ToJson(measurement));
+    AddRuns(measurement, runs);
   }
-  nlohmann::json all = {
-      {"machine", {{"processor", Processor()}, {"threads", threads}}},
-      {"workloads", std::move(workloads)}};
-  return all.dump(2) + "\n";
+  benchmark::AddCustomContext("processor", Processor());
+  benchmark::AddCustomContext("threads", absl::StrCat(threads));
+  std::ostringstream text;
+  benchmark::JSONReporter reporter;
+  reporter.SetOutputStream(&text);
+  reporter.ReportContext(benchmark::BenchmarkReporter::Context());
+  reporter.ReportRuns(runs);
+  reporter.Finalize();
+  return text.str();
 }
 
 }  // namespace ocannl

@@ -24,7 +24,10 @@ std::string Table(const Measurement& measurement);
 // Groups without peers have no line.
 std::string Summary(absl::Span<const Measurement> measurements);
 
-// {"machine": {...}, "workloads": [...]}, indented. Times are in seconds.
+// The format of Google Benchmark, which its tools read. "benchmarks" has a run
+// for each contender of a workload, with its name as "label": its spreads are
+// numbers, such as "seconds_median" and "time_by_ours_low". A run of the probe
+// comes first; whoever is missing is an error. "context" tells the machine.
 std::string Json(absl::Span<const Measurement> measurements, int threads);
 
 }  // namespace ocannl

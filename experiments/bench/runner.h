@@ -5,6 +5,14 @@
 // changes from second to second cancels out.
 //
 //   Measurement m = Measure(workload, [&] { return probes.Rate(kind); }, {});
+//
+// Google Benchmark writes the figures (report.h) and times the work that nobody
+// else does (bench_engine.cc). It has no rounds: its random interleaving mixes
+// whole repetitions, so that no two times belong together. It has no probe, so
+// no round can be dropped. Its filter accepts a name that matches nothing, its
+// minimal time is one benchmark's and not a workload's, and its table has no
+// column that compares. These parts are ours: this runner, the flags of
+// bench_main.cc, and the table of report.h.
 #ifndef EXPERIMENTS_BENCH_RUNNER_H_
 #define EXPERIMENTS_BENCH_RUNNER_H_
 

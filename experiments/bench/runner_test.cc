@@ -166,11 +166,20 @@ TEST(ReportTest, JsonHoldsTheMeasurements) {
       Flops(1e9, {Taking("x86", true, 0.01), Taking("gcc", false, 0.04)});
   Measurement m = Measure(workload, [] { return 200e9; }, {});
   nlohmann::json json = nlohmann::json::parse(Json({m}, /*threads=*/2));
-  EXPECT_EQ(json["machine"]["threads"], 2);
-  const nlohmann::json& one = json["workloads"][0];
-  EXPECT_EQ(one["name"], "group/work");
-  EXPECT_EQ(one["contenders"][1]["time_by_ours"]["median"], 4);
-  EXPECT_EQ(one["contenders"][0]["share"]["median"], 0.5);
+  EXPECT_EQ(json["context"]["threads"], "2");
+  EXPECT_NE(json["context"]["processor"], "");
+  const nlohmann::json& runs = json["benchmarks"];
+  ASSERT_EQ(runs.size(), 4);
+  EXPECT_EQ(runs[0]["name"], "group/work/fma");
+  EXPECT_EQ(runs[0]["probe_rate_median"], 200e9);
+  EXPECT_EQ(runs[1]["label"], "x86");
+  EXPECT_EQ(runs[1]["ours"], 1);
+  EXPECT_EQ(runs[1]["real_time"], 1e7);
+  EXPECT_EQ(runs[1]["time_unit"], "ns");
+  EXPECT_EQ(runs[1]["share_median"], 0.5);
+  EXPECT_EQ(runs[2]["name"], "group/work/gcc");
+  EXPECT_EQ(runs[2]["time_by_ours_median"], 4);
+  EXPECT_EQ(runs[3]["error_message"], "torch: not here");
 }
 
 }  // namespace
