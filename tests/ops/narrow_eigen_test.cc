@@ -3,7 +3,7 @@
 // f16 and bf16 on the host and on every tier against Eigen's half and bfloat16,
 // which are written another way: all 65,536 numbers widened, and floats
 // rounded. Eigen 3.4 has no floats of 8 bits. 3 seconds. All 2^32 floats on
-// demand, in 10 minutes:
+// demand, in a quarter of an hour:
 //
 //   bazel test //tests/ops:narrow_eigen_test --test_timeout=7200
 //       --test_arg=--gtest_also_run_disabled_tests --test_output=streamed
