@@ -106,11 +106,11 @@ absl::Status AddOfProcessor(StagesRequest& request) {
   return request.Add(kExplain(request.program(), *request.isa, request.skip));
 }
 
-absl::Status AddScheduling(StagesRequest& request) {
+absl::Status AddScript(StagesRequest& request) {
   if (!request.isa) return absl::OkStatus();
   OCANNL_ASSIGN_OR_RETURN(const LoopProgram origins, request.Origins());
-  return request.Add(jit::ExplainScheduling(request.program(), origins,
-                                            *request.isa, request.skip));
+  return request.Add(jit::ExplainScript(request.program(), origins,
+                                        *request.isa, request.skip));
 }
 
 // Of a GPU, also the script.

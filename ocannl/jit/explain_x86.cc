@@ -41,25 +41,32 @@ StageText ExplainSchedule(const LoopProgram& program, Isa isa, Skip skip) {
           .text = Print(scheduled)};
 }
 
-std::vector<StageText> ExplainScheduling(const LoopProgram& program,
-                                         const LoopProgram& origins, Isa isa,
+std::vector<StageText> ExplainScheduling(const LoopProgram& program, Isa isa,
                                          Skip skip) {
   std::vector<StageText> stages;
   const std::string name = program.name;
-  rewrite::Script script;
   std::vector<Refusal> refused;
   auto add = [&](absl::string_view pass, const LoopProgram& after) {
     stages.push_back({.stage = std::string(pass),
                       .file_name = absl::StrCat(name, "-", pass, ".ll"),
                       .text = Print(after)});
   };
-  Schedule(
-      program, TargetOf(isa),
-      {.script = &script, .observer = add, .skip = skip, .refused = &refused});
-  stages.push_back({.stage = "script",
-                    .file_name = absl::StrCat(name, ".rewrite"),
-                    .text = rewrite::Print(script, origins)});
+  Schedule(program, TargetOf(isa),
+           {.observer = add, .skip = skip, .refused = &refused});
   return stages;
+}
+
+// Without the text of each pass: canonical nests have no locals, so that what
+// they share is printed as often as it is used.
+StageText ExplainScript(const LoopProgram& program, const LoopProgram& origins,
+                        Isa isa, Skip skip) {
+  rewrite::Script script;
+  std::vector<Refusal> refused;
+  Schedule(program, TargetOf(isa),
+           {.script = &script, .skip = skip, .refused = &refused});
+  return {.stage = "script",
+          .file_name = absl::StrCat(program.name, ".rewrite"),
+          .text = rewrite::Print(script, origins)};
 }
 
 absl::StatusOr<std::vector<StageText>> ExplainVcode(const LoopProgram& program,

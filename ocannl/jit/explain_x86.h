@@ -29,11 +29,12 @@ using Skip = absl::Span<const std::string>;
 // `program` must be one that Verify accepts. A comment in the text names the
 // instruction set. Errors are those of Assemble.
 StageText ExplainSchedule(const LoopProgram& program, Isa isa, Skip skip = {});
-// After each of its passes, and "script". `origins` is the program with
-// comments for that, which tell where its nests come from.
-std::vector<StageText> ExplainScheduling(const LoopProgram& program,
-                                         const LoopProgram& origins, Isa isa,
+// After each of its passes.
+std::vector<StageText> ExplainScheduling(const LoopProgram& program, Isa isa,
                                          Skip skip = {});
+// `origins` is the program with comments, which tell where its nests come from.
+StageText ExplainScript(const LoopProgram& program, const LoopProgram& origins,
+                        Isa isa, Skip skip = {});
 // After each pass, and in the end.
 absl::StatusOr<std::vector<StageText>> ExplainVcode(const LoopProgram& program,
                                                     Isa isa, Skip skip = {});
