@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/rewrite/script.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -9,8 +10,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -19,6 +22,7 @@
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/user_error.h"
+#include "ocannl/core/index/affine.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
 
@@ -90,6 +94,32 @@ absl::StatusOr<NamedLoop> LoopNamed(const LoopNames& names,
   }
   return UserError("`", name, "` is no loop: give i0, i1, ... or a name that ",
                    "stands before a `=` above");
+}
+
+// `status` with the names of the script for its loops.
+absl::Status WithNames(const absl::Status& status, const LoopNames& named) {
+  absl::flat_hash_map<std::string, std::string> names;
+  for (const auto& [name, loop] : named) {
+    if (loop.is_empty) continue;
+    std::string& known = names[Name(loop.loop)];
+    if (known.empty() || name < known) known = name;
+  }
+  std::string text;
+  absl::string_view rest = status.message();
+  while (!rest.empty()) {
+    const auto is_of_word = [](char c) {
+      return absl::ascii_isalnum(c) || c == '_';
+    };
+    size_t size = 0;
+    while (size < rest.size() && is_of_word(rest[size])) ++size;
+    const auto found = names.find(rest.substr(0, size));
+    size = std::max<size_t>(size, 1);
+    absl::StrAppend(&text, found == names.end()
+                               ? rest.substr(0, size)
+                               : absl::string_view(found->second));
+    rest.remove_prefix(size);
+  }
+  return absl::Status(status.code(), text);
 }
 
 // The arguments of a line. `is_empty` is whether its first loop is.
@@ -225,7 +255,7 @@ absl::Status ScriptRunner::Run(absl::string_view line, bool apart) {
   if (!apart) Join();
   absl::Status status = Apply(*row, arguments, names);
   if (apart) nests_->Unfocus();
-  return status;
+  return status.ok() ? status : WithNames(status, named_);
 }
 
 absl::Status ScriptRunner::Apply(const Row& row, const Arguments& arguments,
@@ -253,7 +283,7 @@ absl::Status ScriptRunner::Verify() {
   if (status.ok()) status = gpu::VerifyKernels(program_);
   if (status.ok()) return status;
   return UserError("the result would break a rule of programs: ",
-                   status.message());
+                   WithNames(status, named_).message());
 }
 
 absl::StatusOr<LoopProgram> RunScript(LoopProgram program,
