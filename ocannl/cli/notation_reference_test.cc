@@ -131,7 +131,7 @@ is gathered there is 0, what is scattered there is lost.
   cell, an i32. The result does not have the axis.
 - `cumulative_sum("..., i", x)`: cell `i` is the sum of the cells 0 to `i`.
 - `one_hot(ids, classes)`, without a spec: a last axis more, of `classes` cells:
-  1 in the cell that the id says, else 0.
+  1 in the cell that the id says, else 0. Ids count from 0.
 - `reshape("3,_", x)`: the cells in memory order in axes of these sizes, written
   `batch|input->output`. `_` takes what the others leave.
 )page";

@@ -6,6 +6,7 @@
 // the cells by index instead (core/assign/gather.h).
 #include "ocannl/core/tensor/indexing.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
@@ -16,7 +17,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/tensor/axis_spec.h"
 #include "ocannl/core/tensor/dims.h"
 #include "ocannl/core/tensor/leaf.h"
@@ -34,6 +37,41 @@ absl::Status CheckInteger(Tensor ids) {
   return absl::InvalidArgumentError(absl::StrCat(
       "indices are integers, not ", Name(ids.node().dtype),
       "; convert them: ", ConversionText(ids.node(), DType::kI32)));
+}
+
+// The array whose cells `ids` are, or a slice or conversion of it; null if the
+// host does not have it.
+const NdArray* HostValues(Tensor ids) {
+  const TensorSource& source = ids.node().source;
+  if (const auto* data = std::get_if<DataSource>(&source)) {
+    return data->data.get();
+  }
+  const auto* compute = std::get_if<ComputeSource>(&source);
+  if (std::holds_alternative<SliceSource>(source) ||
+      (compute != nullptr && compute->op == Op::kConvert)) {
+    return HostValues({ids.graph, OperandsOf(source)[0]});
+  }
+  return nullptr;
+}
+
+// Error: ids of the host that count the classes from 1. The last class would
+// have no cell. Other ids without a cell may mark what has no class.
+absl::Status CheckFromZero(Tensor ids, int64_t classes) {
+  const NdArray* values = HostValues(ids);
+  if (values == nullptr || values->size() == 0) return absl::OkStatus();
+  double least = values->AsDouble(0);
+  double most = least;
+  for (int64_t i = 1; i < values->size(); ++i) {
+    least = std::min(least, values->AsDouble(i));
+    most = std::max(most, values->AsDouble(i));
+  }
+  if (least < 1 || most != static_cast<double>(classes)) {
+    return absl::OkStatus();
+  }
+  return UserError("the ids are ", least, " to ", most, ", and ", classes,
+                   " classes have the ids 0 to ", classes - 1,
+                   "; subtract 1 from the ids, or give it ", classes + 1,
+                   " classes");
 }
 
 // Of the rows of `slot` and one output axis more, whether its cell is the id.
@@ -113,6 +151,7 @@ Tensor OneHot(Tensor ids, int64_t classes, DType dtype, SourceLocation where) {
       return absl::InvalidArgumentError(
           absl::StrCat(classes, " classes are too few; give it 1 or more"));
     }
+    OCANNL_RETURN_IF_ERROR(CheckFromZero(ids, classes));
     OCANNL_ASSIGN_OR_RETURN(EinsumSpec any, ParseEinsum("...|...->... => ", 1));
     Tensor hot = IsIndex(any.operands[0], ids, classes, where);
     return Convert(Arg(hot, where), dtype);

@@ -26,7 +26,9 @@
 namespace ocannl {
 
 // One output axis more, of `classes` cells: 1 in the cell that the id says,
-// else 0.
+// else 0. Ids count from 0. An id below 0, or not below `classes`, has zeros
+// only, so that it can mark what has no class. Error node: ids that the host
+// knows and that run from 1 or more to `classes`.
 Tensor OneHot(Tensor ids, int64_t classes, DType dtype,
               SourceLocation where = SourceLocation::Current());
 

@@ -201,8 +201,9 @@ Made OneHot(GraphState& s) {
   Shape shape = v.shape;
   const int64_t size = s.Size();
   shape[RowKind::kOutput].push_back(size);
-  return GraphValue{absl::StrCat("f32(one_hot(i32(", v.text, "), ", size, "))"),
-                    shape, DType::kF32};
+  return GraphValue{
+      absl::StrCat("f32(one_hot(i32(", v.text, ") - 1, ", size, "))"), shape,
+      DType::kF32};
 }
 
 Made Scan(GraphState& s) {
