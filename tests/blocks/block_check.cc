@@ -183,7 +183,7 @@ void ExpectGradient(const Dims& batch, const Dims& outputs,
   Tensor loss = WeightedSum(*applied, random);
   absl::StatusOr<Assignments> forward = train::Forward(model, loss);
   CHECK_OK(forward);
-  model.rootness = {};
+  model.computed_by = {};
   Assignments gradients = GradientsOf(model, loss);
   TestDevice host;
   CHECK_OK(host.context.Write(

@@ -207,7 +207,7 @@ std::vector<float> TrainInTwoRoutines(const Backend* backend, bool two,
   };
   CHECK_OK(InferShapes(model.graph, {loss.id}, model.shapes));
   if (update_first) make_update();
-  auto gradient = train::GradUpdate(model, loss, {.setup_for_parallel = two});
+  auto gradient = train::GradUpdate(model, loss, {.keep_gradients = two});
   if (!update_first) make_update();
   CHECK_OK(gradient);
   CHECK_OK(update);

@@ -214,7 +214,7 @@ class Runner {
 
   void Update(Tensor loss) {
     Initialize(loss);
-    auto step = train::GradUpdate(model_, loss, {.setup_for_parallel = true});
+    auto step = train::GradUpdate(model_, loss, {.keep_gradients = true});
     CHECK_OK(step) << row_.place;
     code_.push_back(*std::move(step));
   }

@@ -205,10 +205,10 @@ TEST(FirstValuesTest, MadeLaterAreTheSameCode) {
     const Tensor wide = Convert(Uniform(graph), DType::kF64);
     const Tensor sum = PointMul(add("c"), wide) + a + b;
     CHECK_OK(InferShapes(graph, {sum.id}, shapes = {}));
-    Rootness rootness;
+    ComputedBy computed_by;
     return absl::StrCat(
         PrintCd(Initialize(graph, shapes, ParametersOf(graph, sum.id))),
-        PrintCd(*Forward(graph, shapes, sum.id, rootness)));
+        PrintCd(*Forward(graph, shapes, sum.id, computed_by)));
   };
   for (size_t k = 0; k < Initializers().size(); ++k) {
     const Initializer& init = Initializers()[k];

@@ -98,7 +98,7 @@ TEST(NoiseTest, OfALossNeedsAStep) {
                          HasSubstr("would be the same in each step of the "
                                    "training; add a static index `step`")));
   }
-  model.rootness = {};
+  model.computed_by = {};
   model.graph.AddStatic("step", std::nullopt);
   absl::StatusOr<Assignments> code = train::GradUpdate(model, loss);
   ASSERT_THAT(code, IsOk());

@@ -170,7 +170,7 @@ TEST_F(CodeTest, ASpecLeavesTheRest) {
 TEST_F(CodeTest, GradUpdateIsThatOfTheLibrary) {
   Name("loss", "relu({w; o=[2]} * {x = 1; o=[3]}) ++ \"...|... => 0\"");
   train::UpdateCode code = Code(kGradUpdate);
-  model_.rootness = {};
+  model_.computed_by = {};
   auto library = train::GradUpdate(model_, names_.tensors.at("loss"));
   CHECK_OK(library);
   code.update.name = library->name;

@@ -92,7 +92,7 @@ TEST_F(RunTest, WhatIsOnTheDevice) {
   Tensor h = Parse("h", "{w = 3; o=[2]} *. x");
   Tensor t = Parse("t", "h ++ \"...|... => 0\"");
   ASSERT_THAT(train::EveryNonLiteralMaterialized(model_, t), IsOk());
-  auto updaten = train::MakeUpdaten(model_, t, {.setup_for_parallel = true});
+  auto updaten = train::MakeUpdaten(model_, t, {.keep_gradients = true});
   ASSERT_THAT(updaten, IsOk());
   EXPECT_EQ(updaten->label, "t");
   ASSERT_EQ(updaten->params.size(), 1u);
@@ -142,7 +142,7 @@ TEST_F(RunTest, TreesOfTensors) {
 TEST_F(RunTest, ScaledGradients) {
   Tensor t = Parse("t", "{w = 3; o=[1]} *. w");
   auto code =
-      train::GradUpdate(model_, t, {.setup_for_parallel = true, .scale = 8});
+      train::GradUpdate(model_, t, {.keep_gradients = true, .scale = 8});
   ASSERT_THAT(code, IsOk());
   CHECK_OK(ToRoutine(host_.context, *train::InitParams(model_, t), {})->Run());
   CHECK_OK(ToRoutine(host_.context, *code, {})->Run());

@@ -102,7 +102,7 @@ TEST_F(TrainTest, OptionsOutOfRangeAreErrors) {
   Tensor rate = Number(model_.graph, 0.1);
   auto message = [&](const train::SgdOptions& options) {
     auto sgd = train::SgdUpdate(model_, loss, rate, options);
-    model_.rootness = {};
+    model_.computed_by = {};
     return std::string(sgd.status().message());
   };
   EXPECT_EQ(message({.momentum = 1}), "momentum is 1; it must be in [0, 1)");
@@ -180,7 +180,8 @@ TEST_F(TrainTest, BackwardWithoutForwardNamesWhatIsMissing) {
   names_.tensors.emplace("inner", inner);
   Tensor loss = Named(Parse("inner *. inner"), "loss");
   CHECK_OK(InferShapes(model_.graph, {loss.id}, model_.shapes));
-  auto code = Backward(model_.graph, model_.shapes, loss.id, model_.rootness);
+  auto code =
+      Backward(model_.graph, model_.shapes, loss.id, model_.computed_by);
   ASSERT_THAT(code, IsOk());
   auto routine = ToRoutine(host_.context,
                            train::Sequence("backward", {code->Whole()}), {});

@@ -297,12 +297,12 @@ absl::Status NotARoot(const Graph& graph, TensorId id, TensorId consumer,
 }  // namespace
 
 absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
-                                    TensorId root, Rootness& rootness) {
+                                    TensorId root, ComputedBy& computed_by) {
   ForwardBuilder builder(graph, shapes, graph.Step());
   // Not through what is computed already: the code of one operation after the
   // other takes time for its own.
   auto is_computed = [&](TensorId id) {
-    return rootness.forward.contains(id) && !IsCopy(graph, id);
+    return computed_by.forward.contains(id) && !IsCopy(graph, id);
   };
   const std::vector<TensorId> order =
       TopologicalOrder(graph, {root}, /*through_init=*/false, is_computed);
@@ -310,19 +310,19 @@ absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
     const TensorId id = order[k];
     if (!is_computed(id)) continue;
     if (id == root || !IsKept(graph[id].memory)) {
-      return NotARoot(graph, id, rootness.forward.at(id), "forward");
+      return NotARoot(graph, id, computed_by.forward.at(id), "forward");
     }
   }
   for (TensorId id : order) {
     if (is_computed(id)) continue;
     builder.Compute(id);
-    if (!IsLeaf(graph, id)) rootness.forward.emplace(id, root);
+    if (!IsLeaf(graph, id)) computed_by.forward.emplace(id, root);
   }
   return std::move(builder.code());
 }
 
 absl::StatusOr<BackwardCode> Backward(const Graph& graph, const Shapes& shapes,
-                                      TensorId root, Rootness& rootness) {
+                                      TensorId root, ComputedBy& computed_by) {
   if (!graph[root].has_gradient) {
     return absl::InvalidArgumentError(absl::StrCat(
         Describe(graph[root]), " has no gradient: no parameter reaches it ",
@@ -337,12 +337,12 @@ absl::StatusOr<BackwardCode> Backward(const Graph& graph, const Shapes& shapes,
     if (!reached.contains(id) && !IsLeaf(graph, id)) continue;
     order.push_back(id);
     if (IsLeaf(graph, id)) continue;
-    auto consumed = rootness.backward.find(id);
-    if (consumed == rootness.backward.end()) continue;
+    auto consumed = computed_by.backward.find(id);
+    if (consumed == computed_by.backward.end()) continue;
     return NotARoot(graph, id, consumed->second, "backprop");
   }
   for (TensorId id : order) {
-    if (!IsLeaf(graph, id)) rootness.backward.emplace(id, root);
+    if (!IsLeaf(graph, id)) computed_by.backward.emplace(id, root);
   }
   return BackpropCode(graph, shapes, order);
 }

@@ -26,7 +26,7 @@
 namespace ocannl {
 
 // Which tensor's code computes each tensor's value, and each one's gradient.
-struct Rootness {
+struct ComputedBy {
   absl::flat_hash_map<TensorId, TensorId> forward;
   absl::flat_hash_map<TensorId, TensorId> backward;
 };
@@ -35,13 +35,13 @@ struct Rootness {
 // computed yet. Error: `root`, or a tensor it needs, is not a root any more.
 // `shapes` holds the shape of everything that `root` depends on.
 absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
-                                    TensorId root, Rootness& rootness);
+                                    TensorId root, ComputedBy& computed_by);
 
 // The code that adds the gradient of `root`, 1, to the zeroed gradients of all
 // it depends on. Uses values, so the code of Forward comes first. Errors: the
 // tensor has no gradient; its code is consumed already.
 absl::StatusOr<BackwardCode> Backward(const Graph& graph, const Shapes& shapes,
-                                      TensorId root, Rootness& rootness);
+                                      TensorId root, ComputedBy& computed_by);
 
 // The code that gives each of `parameters` its initial value.
 Assignments Initialize(const Graph& graph, const Shapes& shapes,

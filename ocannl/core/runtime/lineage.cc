@@ -178,7 +178,7 @@ absl::Status UnwrittenError(const LinkedRoutine& reader,
 absl::string_view KeepHint(absl::string_view array) {
   if (!absl::EndsWith(array, kGradientSuffix)) return "";
   return "; a gradient is kept if its code is asked to: GradUpdate with "
-         ".setup_for_parallel = true, or KeepGradients(params, code)";
+         ".keep_gradients = true, or KeepGradients(params, code)";
 }
 
 }  // namespace ocannl

@@ -207,14 +207,14 @@ class Check {
     CHECK(
         graph_.SetMemoryMode(result_, {MemoryMode::kMaterialized, "the result"})
             .ok());
-    Rootness rootness;
-    auto forward = Forward(graph_, shapes_, result_, rootness);
+    ComputedBy computed_by;
+    auto forward = Forward(graph_, shapes_, result_, computed_by);
     auto loops = Compile(forward);
     if (!loops.ok()) return;
     Assignments whole = *forward;
     whole.name = "text";
     if (graph_[result_].has_gradient) {
-      auto backward = Backward(graph_, shapes_, result_, rootness);
+      auto backward = Backward(graph_, shapes_, result_, computed_by);
       if (!backward.ok()) {
         Illegal(backward.status(), "");
       } else {

@@ -17,7 +17,7 @@ absl::StatusOr<TapeRoutine> OpByOp::Link(uint32_t slot) {
       TapeRoutine::Link(*tape_, code, context_);
   // So that it can be asked for again.
   if (!linked.ok()) {
-    absl::erase_if(model.rootness.forward, [&](const auto& root) {
+    absl::erase_if(model.computed_by.forward, [&](const auto& root) {
       return root.second == tape_->tensor(slot).id;
     });
   }

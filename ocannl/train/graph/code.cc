@@ -105,9 +105,9 @@ class CodeWriter {
       OCANNL_RETURN_IF_ERROR(CheckStep(model_, *tensor));
       OCANNL_RETURN_IF_ERROR(
           InferShapes(model_.graph, {tensor->id}, model_.shapes));
-      OCANNL_ASSIGN_OR_RETURN(
-          backward->second,
-          Backward(model_.graph, model_.shapes, tensor->id, model_.rootness));
+      OCANNL_ASSIGN_OR_RETURN(backward->second,
+                              Backward(model_.graph, model_.shapes, tensor->id,
+                                       model_.computed_by));
     }
     Append(code_.update, statement.part == CodeStatement::kZeroGrads
                              ? backward->second.zero_grads
@@ -253,11 +253,11 @@ absl::StatusOr<UpdateCode> ParseCode(Model& model, absl::string_view text,
   for (const auto& [name, tensor] : names.tensors) {
     OCANNL_RETURN_IF_ERROR(CheckIsIn(model, tensor));
   }
-  Rootness before = model.rootness;
+  ComputedBy before = model.computed_by;
   CodeWriter writer(model, text, names, where);
   absl::Status status = writer.Write(statements);
   if (!status.ok()) {
-    model.rootness = std::move(before);
+    model.computed_by = std::move(before);
     return status;
   }
   return std::move(writer).Finish();

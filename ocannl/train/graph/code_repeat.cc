@@ -39,7 +39,7 @@ BodyRepeater::Mark BodyRepeater::CurrentMark() const {
   return {.arrays = {update.arrays.size(), init.arrays.size()},
           .list = {update.list.size(), init.list.size()},
           .declared = written_.declared.size(),
-          .computed = model_.rootness.forward.size(),
+          .computed = model_.computed_by.forward.size(),
           .parts = written_.parts,
           .randoms = scope_.graph().randoms()};
 }

@@ -129,7 +129,7 @@ absl::Status CodeScope::Compute(Tensor tensor, Assignments& code) {
   const TensorSource& source = tensor.node().source;
   if (std::holds_alternative<ParamSource>(source) ||
       std::holds_alternative<DataSource>(source) ||
-      model_.rootness.forward.contains(tensor.id)) {
+      model_.computed_by.forward.contains(tensor.id)) {
     return absl::OkStatus();
   }
   OCANNL_ASSIGN_OR_RETURN(Assignments forward, Forward(model_, tensor));

@@ -48,7 +48,7 @@ absl::StatusOr<Assignments> Forward(Model& model, Tensor t) {
       t.id, {MemoryMode::kMaterialized, "the result of Forward"}));
   OCANNL_ASSIGN_OR_RETURN(
       Assignments code,
-      ocannl::Forward(model.graph, model.shapes, t.id, model.rootness));
+      ocannl::Forward(model.graph, model.shapes, t.id, model.computed_by));
   code.name = absl::StrCat(t.node().name, "_fwd");
   code.list.insert(code.list.begin(),
                    BlockComment{absl::StrCat(t.node().name, " fwd")});
@@ -110,10 +110,10 @@ absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss,
     OCANNL_RETURN_IF_ERROR(
         InferShapes(model.graph, {options.scaled_by->id}, model.shapes));
   }
-  Rootness before = model.rootness;
+  ComputedBy before = model.computed_by;
   OCANNL_ASSIGN_OR_RETURN(Assignments forward, Forward(model, loss));
   absl::StatusOr<BackwardCode> backward =
-      Backward(model.graph, model.shapes, loss.id, model.rootness);
+      Backward(model.graph, model.shapes, loss.id, model.computed_by);
   absl::Status status = backward.status();
   if (status.ok()) {
     const DType dtype = loss.node().dtype;
@@ -122,7 +122,7 @@ absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss,
                        ToDouble(MakeConstant(dtype, options.scale)));
   }
   if (!status.ok()) {
-    model.rootness = std::move(before);
+    model.computed_by = std::move(before);
     return status;
   }
   const std::string& name = loss.node().name;
@@ -148,7 +148,7 @@ absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss,
     AssignPointwise(code, code.AddArray(grad), std::nullopt, scale.id(), {});
   }
   Append(code, std::move(backward->backprop));
-  if (options.setup_for_parallel) {
+  if (options.keep_gradients) {
     OCANNL_RETURN_IF_ERROR(
         KeepGradients(Parameters(model, loss), code).status());
   }

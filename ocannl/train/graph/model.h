@@ -36,7 +36,7 @@ struct CodeState {
 struct Model {
   Graph graph;
   Shapes shapes;
-  Rootness rootness;
+  ComputedBy computed_by;
   // Those that ParseCode declared, by the array's name.
   absl::flat_hash_map<std::string, CodeState> states;
 };
@@ -63,7 +63,7 @@ struct GradOptions {
   // The gradients of the parameters are kept after a run: for an update, or a
   // merge, that is a routine of its own. Code that reads gradients and does not
   // compute them, such as that of SgdUpdate, takes those that its context has.
-  bool setup_for_parallel = false;
+  bool keep_gradients = false;
   // The gradient of the loss: loss scaling (optim/transforms.h).
   double scale = 1;
   // Or what this tensor of one cell holds, in the place of `scale`

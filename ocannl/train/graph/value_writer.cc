@@ -62,9 +62,9 @@ absl::Status ValueWriter::Store(const AssignStatement& statement,
   if (fits) value = fitting;
   OCANNL_RETURN_IF_ERROR(
       Located(scope_, statement, InferShapes(graph, {value}, shapes)));
-  Rootness rootness;
+  ComputedBy computed_by;
   OCANNL_ASSIGN_OR_RETURN(Assignments code,
-                          Forward(graph, shapes, value, rootness));
+                          Forward(graph, shapes, value, computed_by));
   const std::string name = graph[value].name;
   const bool has_rest =
       statement.logic && !statement.accum && !statement.declares;

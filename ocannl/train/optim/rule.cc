@@ -85,14 +85,14 @@ absl::StatusOr<UpdateCode> RuleUpdate(Model& model,
   for (Tensor p : params) OCANNL_RETURN_IF_ERROR(CheckParameter(model, p));
   // The rate once, before the first parameter, unless other code computes it.
   UpdateCode code;
-  Rootness before = model.rootness;
+  ComputedBy before = model.computed_by;
   if (learning_rate && !before.forward.contains(learning_rate->id)) {
     OCANNL_ASSIGN_OR_RETURN(code.update, Forward(model, *learning_rate));
   }
   absl::StatusOr<UpdateCode> of_text = ParseCode(
       model, rule->text, NamesOf(model, params, learning_rate, *rule));
   if (!of_text.ok()) {
-    model.rootness = std::move(before);
+    model.computed_by = std::move(before);
     return of_text.status();
   }
   Append(code.update, std::move(of_text->update));
@@ -114,12 +114,12 @@ absl::StatusOr<Routine> StartTraining(Model& model, Tensor loss,
                                       Tensor learning_rate,
                                       const absl::StatusOr<UpdateRule>& rule,
                                       const Context& context) {
-  Rootness before = model.rootness;
+  ComputedBy before = model.computed_by;
   OCANNL_ASSIGN_OR_RETURN(Assignments gradient, GradUpdate(model, loss));
   absl::StatusOr<UpdateCode> code =
       RuleUpdate(model, loss, learning_rate, rule);
   if (!code.ok()) {
-    model.rootness = std::move(before);
+    model.computed_by = std::move(before);
     return code.status();
   }
   OCANNL_ASSIGN_OR_RETURN(const Context started,

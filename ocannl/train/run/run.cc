@@ -76,10 +76,10 @@ absl::StatusOr<NdArray> ForwardAndForget(Model& model, Tensor t,
   Stream stream(&device);
   // A copy is what is asked for, of code that nobody else has or has not.
   const Tensor copy = StopGradient(t);
-  Rootness kept = std::exchange(model.rootness, {});
+  ComputedBy kept = std::exchange(model.computed_by, {});
   absl::StatusOr<Context> context =
       ForwardAndContext(model, copy, Context(&stream));
-  model.rootness = std::move(kept);
+  model.computed_by = std::move(kept);
   OCANNL_RETURN_IF_ERROR(context.status());
   return context->Read(copy.node().name);
 }
