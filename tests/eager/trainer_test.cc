@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/train/compat/torch_lean_names.h"
 #include "ocannl/train/eager/scalar_trainer.h"
 #include "ocannl/train/optim/schedule.h"
 #include "ocannl/train/optim/transforms.h"
@@ -207,18 +208,18 @@ TEST_P(TrainerTest, RandomNumbersAreThoseOfTheStepInEveryMode) {
 TEST_P(TrainerTest, AdamAndAdamWOnEveryBackend) {
   const std::vector<TrainerInput> inputs = {Vector({3, 4}), Vector({1, 1})};
   auto adam = Make(Params({Vector({1, 2})}), Squares);
-  ASSERT_THAT(adam->AdamStep(0.5, {}, inputs), IsOk());
+  ASSERT_THAT(AdamStep(*adam, 0.5, {}, inputs), IsOk());
   // The first step of Adam is the rate, against the sign of the gradient.
   for (int k = 0; k < 2; ++k) {
     EXPECT_NEAR((*adam->GetParams())[0].AsDouble(k), k + 1 - 0.5, 1e-6);
   }
   auto adamw = Make(Params({Vector({1, 2})}), Squares);
-  ASSERT_THAT(adamw->AdamWStep(0.5, {.weight_decay = 0.25}, inputs), IsOk());
+  ASSERT_THAT(AdamWStep(*adamw, 0.5, {.weight_decay = 0.25}, inputs), IsOk());
   for (int k = 0; k < 2; ++k) {
     EXPECT_NEAR((*adamw->GetParams())[0].AsDouble(k),
                 (k + 1) * (1 - 0.125) - 0.5, 1e-6);
   }
-  EXPECT_THAT(adam->AdamStep(0.5, {.beta1 = 1}, inputs),
+  EXPECT_THAT(AdamStep(*adam, 0.5, {.beta1 = 1}, inputs),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("beta1 is 1; it must be in [0, 1)")));
 }
@@ -341,23 +342,23 @@ TEST_P(TrainerTest, DataThatIsEmpty) {
         return ops.Mul(args[0], args[1]);
       });
   auto no_log = [](int64_t, double) {};
-  EXPECT_THAT(trainer->TrainCycle(3, 0.5, {}, no_log),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "TrainCycle: empty dataset"));
   EXPECT_THAT(
-      trainer->MeanLoss({}),
-      StatusIs(absl::StatusCode::kInvalidArgument, "MeanLoss: empty dataset"));
+      TrainCycle(*trainer, 3, 0.5, {}, no_log),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("TrainCycle: empty dataset; give the inputs")));
+  EXPECT_THAT(MeanLoss(*trainer, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("MeanLoss: empty dataset; give the inputs")));
   const std::vector<std::vector<TrainerInput>> data = {{Number(1)},
                                                        {Number(2)}};
   std::vector<double> losses;
-  ASSERT_THAT(trainer->TrainCycle(3, 0.5, data,
-                                  [&](int64_t step, double loss) {
-                                    EXPECT_EQ(step, losses.size());
-                                    losses.push_back(loss);
-                                  }),
-              IsOk());
+  auto log = [&](int64_t step, double loss) {
+    EXPECT_EQ(step, losses.size());
+    losses.push_back(loss);
+  };
+  ASSERT_THAT(TrainCycle(*trainer, 3, 0.5, data, log), IsOk());
   EXPECT_THAT(losses, ElementsAre(1, 1, -0.5));
-  EXPECT_THAT(trainer->MeanLoss(data), IsOkAndHolds(-1.5));
+  EXPECT_THAT(MeanLoss(*trainer, data), IsOkAndHolds(-1.5));
 }
 
 TEST_P(TrainerTest, ALossThatCallsItsTrainer) {

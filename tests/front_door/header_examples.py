@@ -144,6 +144,14 @@ extern absl::Span<std::byte> bytes;
 extern const Backend& backend;
 extern Communicator& ranks;
 """,
+    "ocannl/train/compat/merge_batch.h": """
+extern Context one, two, all;
+""",
+    "ocannl/train/compat/torch_lean_names.h": """
+extern ScalarTrainer& trainer;
+extern NdArray x, y;
+extern std::vector<std::vector<TrainerInput>> data;
+""",
     "ocannl/train/parallel/example_train_loop.h": """
 extern VirtualDevices devices;
 extern NdArray x;

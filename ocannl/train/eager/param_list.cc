@@ -2,15 +2,12 @@
 #include "ocannl/train/eager/param_list.h"
 
 #include <cmath>
-#include <type_traits>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/base/narrow_float.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/user_error.h"
-#include "ocannl/core/ops/number.h"
 #include "ocannl/train/eager/axes.h"
 #include "ocannl/train/graph/option_check.h"
 
@@ -21,32 +18,6 @@ absl::Status CheckLength(absl::string_view what, size_t length, size_t params) {
   if (length == params) return absl::OkStatus();
   return UserError(what, " list ", length > params ? "longer" : "shorter",
                    " than parameter list: ", length, " and ", params);
-}
-
-absl::Status CheckAlike(const ParamList& params,
-                        absl::Span<const NdArray> values,
-                        absl::string_view what) {
-  OCANNL_RETURN_IF_ERROR(CheckLength(what, values.size(), params.size()));
-  for (size_t k = 0; k < values.size(); ++k) {
-    const NdArray &value = values[k], &like = params.like(k);
-    if (value.dtype() == like.dtype() && value.dims() == like.dims()) continue;
-    return UserError(what, " ", k, " is ", Name(value.dtype()), " ",
-                     DimsText(value.dims()), ", and the parameter `",
-                     params.name(k), "` ", Name(like.dtype()), " ",
-                     DimsText(like.dims()));
-  }
-  return absl::OkStatus();
-}
-
-// fma(-rate, g, p) of each cell.
-template <class T>
-void Descend(absl::Span<T> p, absl::Span<const T> g, float rate) {
-  using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  for (size_t i = 0; i < p.size(); ++i) {
-    p[i] = number::Convert<T>(number::Fma<C>(-static_cast<C>(rate),
-                                             number::Convert<C>(g[i]),
-                                             number::Convert<C>(p[i])));
-  }
 }
 
 }  // namespace
@@ -138,8 +109,21 @@ absl::StatusOr<std::vector<NdArray>> ParamList::Get() const {
   return values;
 }
 
+absl::Status ParamList::CheckAlike(absl::Span<const NdArray> values,
+                                   absl::string_view what) const {
+  OCANNL_RETURN_IF_ERROR(CheckLength(what, values.size(), size()));
+  for (size_t k = 0; k < values.size(); ++k) {
+    const NdArray &value = values[k], &own = like(k);
+    if (value.dtype() == own.dtype() && value.dims() == own.dims()) continue;
+    return UserError(what, " ", k, " is ", Name(value.dtype()), " ",
+                     DimsText(value.dims()), ", and the parameter `", name(k),
+                     "` ", Name(own.dtype()), " ", DimsText(own.dims()));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ParamList::Set(absl::Span<const NdArray> values) const {
-  OCANNL_RETURN_IF_ERROR(CheckAlike(*this, values, "value"));
+  OCANNL_RETURN_IF_ERROR(CheckAlike(values, "value"));
   for (size_t k = 0; k < size(); ++k) {
     state_->params[k].host = values[k];
     state_->params[k].newer = Newer::kHost;
@@ -186,24 +170,6 @@ void ParamList::MarkDeviceNewer() const {
   for (Param& param : state_->params) {
     if (param.requires_grad) param.newer = Newer::kDevice;
   }
-}
-
-absl::Status SgdStep(const ParamList& params, double rate,
-                     absl::Span<const NdArray> gradients) {
-  OCANNL_RETURN_IF_ERROR(CheckRate(rate));
-  OCANNL_RETURN_IF_ERROR(CheckAlike(params, gradients, "gradient"));
-  OCANNL_ASSIGN_OR_RETURN(std::vector<NdArray> values, params.Get());
-  for (size_t k = 0; k < values.size(); ++k) {
-    if (!params.requires_grad(k)) continue;
-    VisitDType(values[k].dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      if constexpr (number::Float<T> || kIsNarrow<T>) {
-        Descend<T>(values[k].values<T>(), gradients[k].values<T>(),
-                   static_cast<float>(rate));
-      }
-    });
-  }
-  return params.Set(values);
 }
 
 }  // namespace ocannl::train

@@ -64,7 +64,11 @@ class ParamList {
   // Makes `values` the values, of frozen parameters too. Errors, with nothing
   // changed: another number of them, other dtypes or dims.
   absl::Status Set(absl::Span<const NdArray> values) const;
-  // How often that was done.
+  // Error: `values`, each a `what` of messages, do not have the number, dtypes
+  // and dims of the parameters.
+  absl::Status CheckAlike(absl::Span<const NdArray> values,
+                          absl::string_view what) const;
+  // How often they were set.
   int64_t sets() const { return state_->sets; }
 
   // For sessions. The device copies are arrays of `context`, until Detach.
@@ -109,14 +113,6 @@ class ParamList {
 
 // Error: a learning rate that is negative, or not finite as an f32.
 absl::Status CheckRate(double rate);
-
-// p - rate * g, rounded once, of each cell of the parameters that require a
-// gradient: on the host, with the bits of ScalarTrainer::Step and Sgd(), whose
-// rate is an f32. Errors, with nothing changed: gradients of other shapes or
-// dtypes than the parameters, or not as many; a rate that is negative or not
-// finite.
-absl::Status SgdStep(const ParamList& params, double rate,
-                     absl::Span<const NdArray> gradients);
 
 }  // namespace ocannl::train
 

@@ -43,20 +43,22 @@ class Recorder : public Ops {
   std::string TapeText() const;
   // The number of the tape that the step is on so far, from 0; -1: none yet.
   int tape_number() const { return tape_ == nullptr ? -1 : tape_->number(); }
-  // From now on, it is an error that a step on that tape has other constants,
-  // or other operations, but for what it is given.
+  // How many tapes there were; steps that repeat make none.
+  int64_t recordings() const { return num_tapes_; }
+
+ protected:
+  friend class ScalarTrainer;  // of compiled losses, which do not record again
+
+  explicit Recorder(RecorderOptions options);
+
+  // From now on, it is an error that a step on the tape of this step has other
+  // constants, or other operations, but for what it is given.
   void FixTape() {
     if (tape_ != nullptr) tape_->set_fixed();
   }
   // The result of operation `slot` of that tape, which it has, as if the step
   // had come to it.
   Ref RepeatUpTo(uint32_t slot);
-
-  // How many tapes there were; steps that repeat make none.
-  int64_t recordings() const { return num_tapes_; }
-
- protected:
-  explicit Recorder(RecorderOptions options);
 
   Ref AddLeaf(const Operation& op, LeafType type, LeafValue value,
               Where at = {});

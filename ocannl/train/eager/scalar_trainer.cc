@@ -7,13 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/user_error.h"
+#include "ocannl/train/optim/rules.h"
 
 namespace ocannl::train {
 namespace {
-
-absl::Status NoData(absl::string_view function) {
-  return UserError(function, ": empty dataset");
-}
 
 bool IsPowerOfTwo(int64_t n) { return (n & (n - 1)) == 0; }
 
@@ -95,50 +92,7 @@ absl::Status ScalarTrainer::set_rule(const absl::StatusOr<UpdateRule>& rule) {
   const bool is_same = rule->name == rule_->name && rule->text == rule_->text &&
                        rule->numbers == rule_->numbers;
   if (!is_same) rule_ = std::make_shared<const UpdateRule>(*rule);
-  adam_ = {};
   return absl::OkStatus();
-}
-
-absl::Status ScalarTrainer::AdamStep(double rate, const AdamOptions& options,
-                                     Inputs inputs) {
-  if (adam_ != AdamChoice(options)) {
-    OCANNL_RETURN_IF_ERROR(set_rule(Adam(options)));
-    adam_ = options;
-  }
-  return Step(rate, inputs);
-}
-
-absl::Status ScalarTrainer::AdamWStep(double rate, const AdamWOptions& options,
-                                      Inputs inputs) {
-  if (adam_ != AdamChoice(options)) {
-    OCANNL_RETURN_IF_ERROR(set_rule(AdamW(options)));
-    adam_ = options;
-  }
-  return Step(rate, inputs);
-}
-
-absl::Status ScalarTrainer::TrainCycle(
-    int64_t steps, std::optional<double> rate,
-    absl::Span<const std::vector<TrainerInput>> data,
-    absl::FunctionRef<void(int64_t step, double loss)> log) {
-  if (data.empty()) return NoData("TrainCycle");
-  for (int64_t step = 0; step < steps; ++step) {
-    OCANNL_RETURN_IF_ERROR(Update(rate, data[step % data.size()]));
-    OCANNL_ASSIGN_OR_RETURN(const double loss, session_.UpdatedLoss());
-    log(step, loss);
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<double> ScalarTrainer::MeanLoss(
-    absl::Span<const std::vector<TrainerInput>> data) {
-  if (data.empty()) return NoData("MeanLoss");
-  double sum = 0;
-  for (const std::vector<TrainerInput>& inputs : data) {
-    OCANNL_ASSIGN_OR_RETURN(const double loss, Forward(inputs));
-    sum += loss;
-  }
-  return sum / static_cast<double>(data.size());
 }
 
 absl::Status ScalarTrainer::Save(const std::string& path) {

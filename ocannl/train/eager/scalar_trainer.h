@@ -23,11 +23,9 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -37,7 +35,6 @@
 #include "ocannl/train/eager/param_list.h"
 #include "ocannl/train/eager/session.h"
 #include "ocannl/train/optim/rule.h"
-#include "ocannl/train/optim/rules.h"
 
 namespace ocannl::train {
 
@@ -84,28 +81,12 @@ class ScalarTrainer {
   // had are kept for it, and those of the same names are the new one's.
   absl::Status set_rule(const absl::StatusOr<UpdateRule>& rule);
 
-  // set_rule, if these are other options than those of the last step, and Step.
-  absl::Status AdamStep(double rate, const AdamOptions& options, Inputs inputs);
-  absl::Status AdamWStep(double rate, const AdamWOptions& options,
-                         Inputs inputs);
-
   // The parameters, wherever they are, and all of them at once.
   absl::StatusOr<std::vector<NdArray>> GetParams() { return params_.Get(); }
   absl::Status SetParams(absl::Span<const NdArray> values) {
     return params_.Set(values);
   }
   ParamList& params() { return params_; }
-
-  // A step for each of `data` in turn, `steps` in all. Calls `log` after each
-  // with the loss that the step began with. Error: no data.
-  absl::Status TrainCycle(
-      int64_t steps, std::optional<double> rate,
-      absl::Span<const std::vector<TrainerInput>> data,
-      absl::FunctionRef<void(int64_t step, double loss)> log);
-
-  // The mean of the loss over `data`. Error: no data.
-  absl::StatusOr<double> MeanLoss(
-      absl::Span<const std::vector<TrainerInput>> data);
 
   // Parameters, states of rules and the number of the step; what comes after
   // Restore has the bits that it had after Save. Errors: of Session.
@@ -130,9 +111,6 @@ class ScalarTrainer {
   Session session_;
   bool is_in_loss_ = false;
   std::shared_ptr<const UpdateRule> rule_;
-  // What the rule was made of, so that a step need not make it again.
-  using AdamChoice = std::variant<std::monostate, AdamOptions, AdamWOptions>;
-  AdamChoice adam_;
   // By the number of the tape and that of the inputs.
   absl::flat_hash_map<std::pair<int, size_t>, Compiled> compiled_;
 };

@@ -43,8 +43,6 @@ struct AdamOptions {
   double epsilon = 1e-8;
   double weight_decay = 0;
   bool amsgrad = false;  // Reddi et al., "On the Convergence of Adam", 2018
-
-  friend bool operator==(const AdamOptions&, const AdamOptions&) = default;
 };
 absl::StatusOr<UpdateRule> Adam(const AdamOptions& options = {});
 
@@ -55,8 +53,6 @@ struct AdamWOptions {
   double epsilon = 1e-8;
   double weight_decay = 1e-2;
   bool amsgrad = false;
-
-  friend bool operator==(const AdamWOptions&, const AdamWOptions&) = default;
 };
 absl::StatusOr<UpdateRule> AdamW(const AdamWOptions& options = {});
 
