@@ -227,12 +227,12 @@ absl::Status DataParallel::CheckRanks(
 absl::Status DataParallel::LinkMerges(const DataParallelOptions& options) {
   Shard& owner = *shards_[0];
   ReplicasOptions merging{.communicator = communicator_, .buckets = buckets_};
+  merging.copy_to_merge = options.copy_to_merge;
   if (options.merge_loss) merging.loss = owner.loss;
   if (options.reduction == Reduction::kMean) merging.divisor = n_shards();
   OCANNL_ASSIGN_OR_RETURN(
       replicas_, Replicas::Make(owner.model, owner.Shared(), owner.trained,
                                 contexts_, merging));
-  replicas_->set_copy_to_merge(options.copy_to_merge);
   return absl::OkStatus();
 }
 

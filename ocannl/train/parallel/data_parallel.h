@@ -81,7 +81,7 @@ struct DataParallelOptions {
   // The loss in the owner's context becomes that of all shards, reduced as
   // gradients are. It can be read there without waiting for other shards.
   bool merge_loss = false;
-  bool copy_to_merge = false;  // Replicas::set_copy_to_merge
+  bool copy_to_merge = false;  // as in ReplicasOptions
   // With other ranks: gradients are merged, in parts of so many bytes or more,
   // while the rest of them is computed (buckets.h); 0: when all are.
   int64_t bucket_bytes = 0;

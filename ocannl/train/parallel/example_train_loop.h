@@ -60,7 +60,7 @@ struct ExampleTrainOptions {
   int64_t data_len = 1;  // examples; those that fill no minibatch are left out
   int64_t epochs = 1;
   absl::StatusOr<UpdateRule> rule = Sgd();
-  bool copy_to_merge = false;  // false: merge buffers point
+  bool copy_to_merge = false;  // as in ReplicasOptions
   // Of several processes that do the same on devices of their own, dealt as
   // ReplicasHere says (parallel/replicas.h); null: this one is alone.
   Communicator* communicator = nullptr;

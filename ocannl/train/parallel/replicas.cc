@@ -110,6 +110,7 @@ absl::StatusOr<Replicas> Replicas::Make(Model& model,
   if (ranks != nullptr && ranks->ranks() == 1) ranks = nullptr;
   OCANNL_ASSIGN_OR_RETURN(
       made.count_, CountReplicas(static_cast<int>(contexts.size()), ranks));
+  made.copies_ = options.copy_to_merge;
   made.parameters_.assign(parameters.begin(), parameters.end());
   made.contexts_ = made.merging_ = std::move(contexts);
   if (ranks != nullptr) {

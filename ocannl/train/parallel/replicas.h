@@ -62,6 +62,10 @@ struct ReplicasOptions {
   // Of several processes with a part of the replicas each; all call the same
   // functions. It must outlive the replicas.
   Communicator* communicator = nullptr;
+  // Whether merge buffers get copies, or point at what is merged, where that is
+  // in their kind of memory. A copy frees the gradients for the next step of
+  // their device sooner, and costs the time and the memory of one.
+  bool copy_to_merge = false;
   // Gradients that are merged together, by their numbers in `trained`; empty:
   // all. If there are several, messages have a thread of their own, and go
   // while other gradients are not there yet.
@@ -92,10 +96,6 @@ class Replicas {
   // The number of replica `k` among those of this process; none: it is another
   // rank's.
   std::optional<int> Here(int k) const;
-
-  // Whether merge buffers get copies, or, as at first, point at what is merged
-  // where that is in their kind of memory.
-  void set_copy_to_merge(bool copies) { copies_ = copies; }
 
   // Adds up the gradients, and losses, of the first `n` replicas, in the order
   // of ParallelMerge. The owner then has the sums over options.divisor, and
