@@ -246,7 +246,8 @@ TEST(FrozenTest, ShardsShareThem) {
   auto train = [&](int64_t n_shards, bool differs) {
     int shard = 0;
     return DataParallel::Make(
-        TestDevice::Interpreter(), {.n_shards = n_shards}, {{"x", x}},
+        TestDevice::Interpreter(),
+        {.n_shards = n_shards, .reduction = Reduction::kSum}, {{"x", x}},
         [&](Model& model, absl::Span<const Tensor> inputs) {
           Names names = {.tensors = {{"x", inputs[0]}}};
           const std::string back = "{back = 1; o=[1]}";

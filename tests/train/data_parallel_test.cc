@@ -104,7 +104,7 @@ TEST(DataParallelTest, OneStepAlongALine) {
     EXPECT_THAT(two.ShardLosses(),
                 IsOkAndHolds(testing::ElementsAre(11.25, 56.25)));
     two.SyncParamsToHost();
-    EXPECT_EQ(w(train(2, Reduction::kMean)), 2.75);  // by -45
+    EXPECT_EQ(w(train(2, DataParallelOptions().reduction)), 2.75);  // by -45
     EXPECT_EQ(w(train(1, Reduction::kMean)), 5.0);
   }
 }
@@ -118,7 +118,7 @@ TEST(DataParallelTest, ThePartsOfAStep) {
   ASSERT_THAT(training.RunGradients(), IsOk());
   EXPECT_EQ(value("w.grad"), -3);
   ASSERT_THAT(training.GradSync(), IsOk());
-  EXPECT_EQ(value("w.grad"), -90);
+  EXPECT_EQ(value("w.grad"), -90 / 4.0);
   CHECK_OK(
       training.OwnerContext().Write("w.grad", NdArray::Of<float>({1}, {8})));
   ASSERT_THAT(training.RunUpdate(), IsOk());
@@ -199,8 +199,9 @@ TEST(DataParallelTest, ExactSumsAreThoseOfOneDevice) {
   EXPECT_NE(alone, TrainAlone(batch, Loss(kHinge), update, 2));
   for (const std::string& tier : AllTiers()) {
     for (int64_t n_shards : {1, 2, 4, 8, 16}) {
-      DataParallel training = Train(*FindTier(tier), {.n_shards = n_shards},
-                                    batch, Loss(kHinge), update);
+      DataParallel training = Train(
+          *FindTier(tier), {.n_shards = n_shards, .reduction = Reduction::kSum},
+          batch, Loss(kHinge), update);
       WriteParameters(training.OwnerContext());
       for (int k = 0; k < 3; ++k) CHECK_OK(training.Step());
       EXPECT_EQ(OwnerHash(training), alone) << tier << ", " << n_shards;
@@ -350,7 +351,7 @@ TEST(DataParallelTest, ParametersOfTheHost) {
     return absl::StatusOr<Tensor>(Einsum1("...|... => 0", PointMul(off, off)));
   };
   DataParallel training =
-      Train(Interpreter(), {.n_shards = 2}, LinePoints(), line, Sgd(0.05));
+      Train(Interpreter(), {.n_shards = 2}, LinePoints(), line, Sgd(0.1));
   EXPECT_THAT(training.OwnerLossValue(),
               StatusIs(StatusCode::kFailedPrecondition));
   EXPECT_THAT(training.Step(), StatusIs(StatusCode::kFailedPrecondition,

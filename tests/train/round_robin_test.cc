@@ -202,6 +202,7 @@ TEST(OneModelTest, ReplicasTakeTurns) {
       auto training =
           OneModel(*FindTier(tier), {.policy = train::Policy::kRoundRobin,
                                      .n_shards = 3,
+                                     .reduction = train::Reduction::kSum,
                                      .threads = threads});
       ASSERT_THAT(training, IsOk());
       std::vector<int> rounds;

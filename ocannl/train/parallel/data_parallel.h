@@ -51,8 +51,10 @@
 
 namespace ocannl::train {
 
-// What the owner's update gets of the shards' gradients. Those of narrow floats
-// are added up in f32 and rounded once.
+// What the owner's update gets of the shards' gradients: their sum, or that
+// divided by the number of shards. The mean is right where each loss is a mean
+// over the examples of its shard, the sum where it is a sum. Those of narrow
+// floats are added up in f32 and rounded once.
 enum class Reduction : uint8_t { kSum, kMean };
 
 // How the work of a step is dealt to the devices.
@@ -66,7 +68,7 @@ enum class Policy : uint8_t {
 struct DataParallelOptions {
   Policy policy = Policy::kShards;
   int64_t n_shards = 1;  // of all ranks: shard s is that of rank s mod ranks
-  Reduction reduction = Reduction::kSum;
+  Reduction reduction = Reduction::kMean;
   // The seed of the graph of shard 0. That of another shard is made of it and
   // of the shard's number, by Threefry.
   uint32_t base_seed = 42;

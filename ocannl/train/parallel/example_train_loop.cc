@@ -142,6 +142,8 @@ absl::StatusOr<std::unique_ptr<TrainedExample>> ExampleTrainLoop(
       DataParallel::Make(&devices[0].device.backend(),
                          {.policy = Policy::kRoundRobin,
                           .n_shards = counts.devices,
+                          // Each loss is over the batch of all devices.
+                          .reduction = Reduction::kSum,
                           .base_seed = options.seed,
                           .devices = &devices,
                           .communicator = options.communicator,
