@@ -125,6 +125,9 @@ extern CheckpointSeries series;
 extern std::vector<Array> arrays;
 extern int64_t steps;
 """,
+    "ocannl/train/graph/model.h": """
+extern Tensor embedding;
+""",
     "ocannl/train/graph/code_scope.h": """
 extern std::string text;
 extern Names names;

@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/notation/define.h"
 #include "ocannl/core/tensor/leaf.h"
@@ -280,6 +281,47 @@ TEST(FrozenTest, ShardsShareThem) {
   EXPECT_THAT(heads, Each(heads[0]));
   EXPECT_THAT(train(2, true), StatusIs(absl::StatusCode::kInvalidArgument,
                                        HasSubstr("back : f32[1] (frozen)")));
+}
+
+// SetFrozen gives the bits that StopGradient does.
+TEST(FrozenTest, ByNameOnShards) {
+  const NdArray x = NdArray::Of<float>({4}, {1, 2, 3, 4});
+  for (const std::string& tier : AvailableTiers()) {
+    for (int64_t n_shards : {1, 2}) {
+      std::vector<float> heads;
+      for (const bool by_name : {false, true}) {
+        auto training = DataParallel::Make(
+            *FindTier(tier), {.n_shards = n_shards}, {{"x", x}},
+            [&](Model& model,
+                absl::Span<const Tensor> inputs) -> absl::StatusOr<Tensor> {
+              Names names = {.tensors = {{"x", inputs[0]}}};
+              const std::string back = "{back = 1; o=[1]}";
+              const Tensor loss = MustParseTensor(
+                  model.graph,
+                  absl::StrCat("square({head = 0.5; o=[1]} *. ",
+                               by_name
+                                   ? back
+                                   : absl::StrCat("stop_gradient(", back, ")"),
+                               " *. x) ++ \"...|... => 0\""),
+                  names);
+              if (!by_name) return loss;
+              const Tensor param{&model.graph, *model.graph.Find("back")};
+              OCANNL_RETURN_IF_ERROR(SetFrozen(model, param, true));
+              return loss;
+            },
+            [](Model& model, Tensor loss, const auto&) {
+              return SgdUpdate(model, loss, Number(model.graph, 0.01),
+                               {.momentum = 0.5, .weight_decay = 0.5});
+            });
+        ASSERT_THAT(training, IsOk());
+        for (int k = 0; k < 3; ++k) CHECK_OK(training->Step());
+        EXPECT_THAT(Read(training->OwnerContext(), "back"), ElementsAre(1));
+        heads.push_back(Read(training->OwnerContext(), "head")[0]);
+      }
+      EXPECT_NE(heads[0], 0.5) << tier;
+      EXPECT_EQ(heads[0], heads[1]) << tier << ", " << n_shards;
+    }
+  }
 }
 
 }  // namespace

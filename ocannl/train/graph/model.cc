@@ -169,7 +169,25 @@ absl::StatusOr<Assignments> InitParams(Model& model, Tensor t) {
 
 std::vector<Tensor> Parameters(Model& model, Tensor t) {
   if (t.graph != &model.graph) return {};
-  return TensorsOf(model.graph, TrainedParametersOf(model.graph, t.id));
+  std::vector<TensorId> trained = TrainedParametersOf(model.graph, t.id);
+  std::erase_if(trained, [&](TensorId p) { return model.frozen.contains(p); });
+  return TensorsOf(model.graph, trained);
+}
+
+absl::Status SetFrozen(Model& model, Tensor p, bool frozen) {
+  OCANNL_RETURN_IF_ERROR(CheckIsIn(model, p));
+  const auto* param = std::get_if<ParamSource>(&p.node().source);
+  if (param == nullptr || param->is_input) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Describe(p.node()), " is not a parameter; freeze the ",
+                     "parameters that it depends on, or use StopGradient"));
+  }
+  if (frozen) {
+    model.frozen.insert(p.id);
+  } else {
+    model.frozen.erase(p.id);
+  }
+  return absl::OkStatus();
 }
 
 std::vector<Tensor> AllParameters(Model& model, Tensor t) {

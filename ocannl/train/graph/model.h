@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -37,6 +38,7 @@ struct Model {
   Graph graph;
   Shapes shapes;
   ComputedBy computed_by;
+  absl::flat_hash_set<TensorId> frozen;  // SetFrozen
   // Those that ParseCode declared, by the array's name.
   absl::flat_hash_map<std::string, CodeState> states;
 };
@@ -94,10 +96,18 @@ absl::StatusOr<std::vector<Tensor>> KeepGradients(
 absl::StatusOr<Assignments> InitParams(Model& model, Tensor t);
 
 // The parameters that training of `t` changes, in the order of their creation:
-// its gradient reaches them. A parameter is frozen, and left out, if each path
-// to it leads through StopGradient, or another operation without a gradient,
-// such as a comparison. There are none if `t` is of another graph.
+// its gradient reaches them. A parameter is frozen, and left out, if SetFrozen
+// says so, or if each path to it leads through StopGradient, or another
+// operation without a gradient, such as a comparison. There are none if `t` is
+// of another graph.
 std::vector<Tensor> Parameters(Model& model, Tensor t);
+
+// Whether training leaves the parameter `p` as it is, although a gradient
+// reaches it. Code that was made before, of gradients and updates, stays as it
+// is. Errors: those of CheckIsIn; `p` is not a parameter.
+//
+//   OCANNL_RETURN_IF_ERROR(train::SetFrozen(model, embedding, true));
+absl::Status SetFrozen(Model& model, Tensor p, bool frozen);
 
 // All parameters that `t` depends on, frozen ones too, in the same order: they
 // are initialized, saved and shared between devices.

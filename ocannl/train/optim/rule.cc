@@ -26,6 +26,11 @@ absl::Status CheckParameter(Model& model, Tensor p) {
         absl::StrCat("parameter `", p.node().name, "` of type ",
                      Name(p.node().dtype), " has no gradient"));
   }
+  if (model.frozen.contains(p.id)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "parameter `", p.node().name, "` is frozen; leave it out, or call ",
+        "SetFrozen(model, ", p.node().name, ", false)"));
+  }
   return InferUses(model.graph, {p.id}, model.shapes);
 }
 

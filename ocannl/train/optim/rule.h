@@ -44,15 +44,16 @@ struct UpdateRule {
 UpdateRule Chain(absl::Span<const UpdateRule> rules);
 
 // The code of one step for `params`, of which there are groups, each with its
-// own code. Errors: that of `rule`; a parameter that is none of the model's or
-// has no gradient; none; a learning rate of more than one cell; of ParseCode.
+// own code. Errors: that of `rule`; a parameter that is not one of the model's,
+// is frozen or has no gradient; no parameters; a learning rate of more than one
+// cell; of ParseCode.
 absl::StatusOr<UpdateCode> RuleUpdate(Model& model,
                                       absl::Span<const Tensor> params,
                                       std::optional<Tensor> learning_rate,
                                       const absl::StatusOr<UpdateRule>& rule);
 
-// The same for Parameters(model, loss): a parameter that no gradient reaches
-// keeps its value, without weight decay, and has no states.
+// The same for Parameters(model, loss): a parameter that is frozen, or that no
+// gradient reaches, keeps its value, without weight decay, and has no states.
 absl::StatusOr<UpdateCode> RuleUpdate(Model& model, Tensor loss,
                                       std::optional<Tensor> learning_rate,
                                       const absl::StatusOr<UpdateRule>& rule);
