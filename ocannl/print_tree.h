@@ -12,6 +12,7 @@
 
 #include <string>
 
+#include "ocannl/core/runtime/context.h"
 #include "ocannl/core/tensor/tensor.h"
 
 namespace ocannl {
@@ -20,6 +21,23 @@ namespace ocannl {
 // them. What stands above with its operands is named, and they are not
 // repeated.
 std::string TensorTree(Tensor root, int max_depth = 9);
+
+struct TreeOptions {
+  int max_depth = 9;
+  bool values = true;
+  bool gradients = false;
+};
+
+// The same with the values that `context` has of each tensor, and their
+// gradients, as PrintValues writes them, below its line. "-" stands for what it
+// does not have: Forward keeps the value of its tensor, and SetMemoryMode and
+// GradOptions::keep_gradients keep more.
+//
+//   w: parameter
+//     value: 3 4
+//     gradient: 1 2
+std::string TensorTree(Tensor root, const Context& context,
+                       const TreeOptions& options = {});
 
 }  // namespace ocannl
 

@@ -244,7 +244,7 @@ TEXT = {
     "ocannl/core/tensor/initializer.h": ["a: 2 *. uniform(1"],
     "ocannl/core/tensor/memory_mode.h": ["a parameter asks f"],
     "ocannl/core/tensor/shape.h": ['"2|3->4" is a batc'],
-    "ocannl/print_tree.h": ["loss = relu(h) ++"],
+    "ocannl/print_tree.h": ["loss = relu(h) ++", "w: parameter"],
     "ocannl/tiers/tiers.h": ["interp"],
     "ocannl/train/blocks/call.h": ["shape error in `ex"],
     "ocannl/train/blocks/conv.h": [

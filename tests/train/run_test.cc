@@ -16,6 +16,7 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/print_tree.h"
+#include "ocannl/print_values.h"
 #include "ocannl/tiers/tiers.h"
 #include "ocannl/train/compat/ocannl_names.h"
 #include "ocannl/train/graph/model.h"
@@ -138,6 +139,54 @@ TEST_F(RunTest, TreesOfTensors) {
             "    w: parameter\n"
             "    x: data\n");
 }
+TEST_F(RunTest, PrintedValues) {
+  EXPECT_EQ(PrintValues(NdArray::Of<float>({2, 2}, {1, -0.5f, 3, 4e9f})),
+            "  1 -0.5\n  3 4e+09\n");
+  EXPECT_EQ(PrintValues(NdArray::Of<float>({}, {7})), "  7\n");
+}
+
+TEST_F(RunTest, TreesWithValuesAndGradients) {
+  for (const std::string& tier : AvailableTiers()) {
+    train::Model model;
+    Names names;
+    names.tensors.emplace(
+        "x", Data(model.graph, "x", NdArray::Of<float>({2, 2}, {1, 2, 3, 4}),
+                  {.rows = {Dims{2}, Dims{2}, Dims{}}}));
+    Tensor h =
+        Named(MustParseTensor(model.graph, "{w = 3; o=[2]} *. x", names), "h");
+    names.tensors.emplace("h", h);
+    Tensor t = Named(
+        MustParseTensor(model.graph, "relu(h) ++ \"...|... => 0\"", names),
+        "t");
+    const TestDevice host(*FindTier(tier));
+    CHECK_OK(train::RunInit(model, t, {}, host.context));
+    auto code = train::GradUpdate(model, t, {.keep_gradients = true});
+    ASSERT_THAT(code, IsOk());
+    Routine step = *ToRoutine(host.context, *code, {});
+    ASSERT_THAT(train::SyncRun(step), IsOk());
+    EXPECT_EQ(TensorTree(t, host.context, {.gradients = true}),
+              "t = relu(h) ++ \"...|... => 0\"\n"
+              "  value: 30\n"
+              "  gradient: -\n"
+              "  relu(h)\n"
+              "    value: -\n"
+              "    gradient: -\n"
+              "    h = w *. x\n"
+              "      value: -\n"
+              "      gradient: -\n"
+              "      w: parameter\n"
+              "        value: 3 3\n"
+              "        gradient: 4 6\n"
+              "      x: data\n"
+              "        value: 1 2\n"
+              "               3 4\n")
+        << tier;
+    EXPECT_EQ(TensorTree(t, host.context, {.max_depth = 0}),
+              "t = relu(h) ++ \"...|... => 0\": ...\n"
+              "  value: 30\n");
+  }
+}
+
 
 TEST_F(RunTest, ScaledGradients) {
   Tensor t = Parse("t", "{w = 3; o=[1]} *. w");
