@@ -126,8 +126,10 @@ struct FitOptions {
   std::vector<FitSetting> settings = {};
   std::string prefix = "";  // of the names of options in messages, as "--"
 
-  bool quiet = false;         // no lines on stdout, no bar on a terminal
-  int64_t lines = 8;          // most epochs that are told of and measured
+  bool quiet = false;  // no lines on stdout, no bar on a terminal
+  int64_t lines = 8;   // most epochs that are told of and measured
+  // Tells of each step, too. Its loss is read after it, which takes time.
+  bool batch_lines = false;
   std::string code = "step";  // name of the step's code, for `explain`
   // Called before the training, which an error stops: by the first rank with
   // the code of a step on one device; after each epoch, with the measures of

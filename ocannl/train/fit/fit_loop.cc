@@ -190,6 +190,11 @@ class Loop {
       OCANNL_RETURN_IF_ERROR(step_.run(next % step_.batches, next));
       if (curves_) OCANNL_RETURN_IF_ERROR(curves_->Append());
       ++next;
+      if (options_.batch_lines && curves_) {
+        OCANNL_RETURN_IF_ERROR(curves_->MoveTo(start, history_));
+        TellBatch();
+        start = SteadySeconds();
+      }
       if (interval_ && next < end_ && interval_->IsDue(next)) {
         OCANNL_RETURN_IF_ERROR(curves_->MoveTo(start, history_));
         OCANNL_RETURN_IF_ERROR(SaveCheckpoint());
@@ -235,6 +240,17 @@ class Loop {
     return whole && metrics.step < end_ && checkpoints_ && !interval_
                ? SaveCheckpoint()
                : absl::OkStatus();
+  }
+
+  // Of the last step. Epochs count from 1, steps and batches from 0.
+  void TellBatch() const {
+    if (options_.quiet) return;
+    Show("");
+    const int64_t step = history_.steps_done - 1;
+    std::cout << absl::StrFormat(
+        "Epoch=%d, step=%d, batch=%d, lr=%.4g, loss=%.4g, epoch loss=%.4g\n",
+        step / step_.batches + 1, step, step % step_.batches,
+        history_.rates.back(), history_.losses.back(), history_.epoch_sum);
   }
 
   absl::Status SaveCheckpoint() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
@@ -110,6 +111,37 @@ TEST(FitTest, LearnsAndMeasures) {
   const auto log = ReadFile(options.log);
   CHECK_OK(log);
   EXPECT_THAT(*log, HasSubstr(R"({"epoch":40,"step":240,)"));
+}
+
+// The lines of the slides, which change no bits.
+TEST(FitTest, TellsOfEachBatch) {
+  const auto plain = TrainNet(Options(2));
+  const std::string expected = Left(plain);
+  const FitHistory& history = (*plain)->history;
+  for (const int64_t shards : {1, 2}) {
+    FitOptions options = Options(2);
+    options.shards = shards;
+    options.quiet = false;
+    options.batch_lines = true;
+    testing::internal::CaptureStdout();
+    const auto told = TrainNet(options);
+    const std::string text = testing::internal::GetCapturedStdout();
+    ASSERT_THAT(told, IsOk());
+    EXPECT_THAT(text, HasSubstr("\nEpoch=2, step=9, batch=3, lr="));
+    if (shards > 1) continue;  // another order of sums
+    EXPECT_EQ(Left(told), expected);
+    double sum = 0;
+    for (int64_t k = 0; k < 2 * kBatches; ++k) {
+      if (k == kBatches) sum = 0;
+      sum += history.losses[k];
+      EXPECT_THAT(text,
+                  HasSubstr(absl::StrFormat(
+                      "Epoch=%d, step=%d, batch=%d, lr=%.4g, loss=%.4g, epoch "
+                      "loss=%.4g\n",
+                      k / kBatches + 1, k, k % kBatches, history.rates[k],
+                      history.losses[k], sum)));
+    }
+  }
 }
 
 TEST(FitTest, ARunThatGoesOnHasTheSameBits) {
