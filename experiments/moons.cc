@@ -7,6 +7,8 @@
 // The last line of stdout is `RESULT {json}`.
 #include <iostream>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "experiments/moons_data.h"
 #include "experiments/moons_model.h"
 #include "experiments/support/experiment_main.h"
@@ -33,7 +35,8 @@ std::vector<Flag> Flags() {
       {"data", "",
        "circles, spirals, or a file of your points: .csv with lines x,y,label "
        "or .npy of shape [n, 3]; labels are 1 and -1"},
-      {"verbose", "false", "tell of every epoch, and show all curves"}};
+      {"noise", "0.1", "of coordinates: from -3 times to 1 times so much"},
+      VerboseFlag("tell of every epoch, and show all curves")};
   const std::vector<Flag> more = FitFlags();
   flags.insert(flags.end(), more.begin(), more.end());
   return flags;
@@ -73,17 +76,22 @@ absl::Status Run(const CommandLine& line) {
   OCANNL_RETURN_IF_ERROR(SetFitOptions(line, options));
   moons.dtype = options.dtype;
   OCANNL_ASSIGN_OR_RETURN(const int64_t len, line.GetInt("len", 1, 10'000'000));
+  double noise;
+  if (!absl::SimpleAtod(line.GetString("noise"), &noise) || !(noise >= 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--noise=", line.GetString("noise"), " is not a number of at least 0"));
+  }
   const std::string data = line.GetString("data");
   OCANNL_ASSIGN_OR_RETURN(
       LabelledPoints points,
-      FindPoints(data, static_cast<int>(len), options.seed));
+      FindPoints(data, static_cast<int>(len), options.seed, noise));
   OCANNL_ASSIGN_OR_RETURN(const int64_t dropped,
                           DropPartialBatch(moons.batch_size, points));
   if (dropped > 0) {
     std::cout << "Left out " << dropped << " points that fill no batch.\n";
   }
-  options.settings =
-      SettingsOf(line, {"seed", "batch_size", "hidden", "len", "dtype"});
+  options.settings = SettingsOf(
+      line, {"seed", "batch_size", "hidden", "len", "noise", "dtype"});
   options.settings.push_back({"data", data, IsPointsFile(data)});
   options.before_training = Explainer(line);
   OCANNL_ASSIGN_OR_RETURN(

@@ -24,8 +24,10 @@
 #include "absl/types/span.h"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/file.h"
+#include "ocannl/core/base/narrow_float.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/ops/number.h"
 #include "ocannl/core/runtime/npy.h"
 #include "ocannl/train/data/batch_order.h"
 #include "ocannl/train/data/files.h"
@@ -35,22 +37,30 @@ namespace {
 
 // Xorshift with the shifts 13, 17, 5 on 32 bits. The remainder is that of the
 // signed state and takes its sign, so that r lies in [-9999, 9999] and
-//   noise = -0.1 + (r / 10000) * (0.1 - -0.1)
-// in (-0.3, 0.1): lopsided, and kept so, because published losses depend on it.
+//   noise = -range + (r / 10000) * (range - -range)
+// in (-3 range, range): lopsided, and kept so, because published losses depend
+// on it.
 class Noise {
  public:
-  explicit Noise(uint32_t seed) : state_(seed + 1) {}
+  Noise(uint32_t seed, double range) : state_(seed + 1), range_(range) {}
 
   double Next() {
     state_ ^= state_ << 13;
     state_ ^= state_ >> 17;
     state_ ^= state_ << 5;
     const int32_t remainder = static_cast<int32_t>(state_) % 10000;
-    return -0.1 + remainder / 10000.0 * 0.2;
+    return -range_ + remainder / 10000.0 * (2 * range_);
   }
 
  private:
   uint32_t state_;
+  double range_;
+};
+
+// Coordinates before they are rounded.
+struct ExactPoints {
+  std::vector<double> coordinates;
+  std::vector<float> labels;
 };
 
 constexpr size_t kRowSize = 3;
@@ -59,8 +69,8 @@ constexpr size_t kRowSize = 3;
 
 // Points of two curves, alternating, of which all of the first draw their noise
 // before those of the second. `curve` gives point i of `n`.
-static absl::StatusOr<LabelledPoints> NoisyCurves(
-    absl::string_view name, int points_each, uint32_t seed,
+static absl::StatusOr<ExactPoints> NoisyCurves(
+    absl::string_view name, int points_each, uint32_t seed, double noise_range,
     absl::FunctionRef<std::pair<double, double>(bool second, int64_t i, int n)>
         curve) {
   if (points_each < 1) {
@@ -74,47 +84,94 @@ static absl::StatusOr<LabelledPoints> NoisyCurves(
                      " gives a generator without randomness; write another "
                      "seed"));
   }
+  if (!(noise_range >= 0) || !std::isfinite(noise_range)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " with noise ", NumberText(noise_range),
+                     "; write a number that is finite and not negative"));
+  }
   const size_t size = 2 * static_cast<size_t>(points_each);
-  LabelledPoints points{.coordinates = std::vector<float>(2 * size),
-                        .labels = std::vector<float>(size)};
-  Noise noise(seed);
+  ExactPoints points{.coordinates = std::vector<double>(2 * size),
+                     .labels = std::vector<float>(size)};
+  Noise noise(seed, noise_range);
   for (bool second : {false, true}) {
     for (int64_t i = 0; i < points_each; ++i) {
       const auto [x, y] = curve(second, i, points_each);
       const size_t index = 2 * i + (second ? 1 : 0);
-      points.coordinates[2 * index] = static_cast<float>(x + noise.Next());
-      points.coordinates[2 * index + 1] = static_cast<float>(y + noise.Next());
+      points.coordinates[2 * index] = x + noise.Next();
+      points.coordinates[2 * index + 1] = y + noise.Next();
       points.labels[index] = second ? -1 : 1;
     }
   }
   return points;
 }
 
-absl::StatusOr<LabelledPoints> HalfMoons(int points_per_moon, uint32_t seed) {
+static absl::StatusOr<ExactPoints> ExactHalfMoons(int points_per_moon,
+                                                  uint32_t seed,
+                                                  double noise_range) {
   return NoisyCurves(
-      "half-moons", points_per_moon, seed, [](bool second, int64_t i, int n) {
+      "half-moons", points_per_moon, seed, noise_range,
+      [](bool second, int64_t i, int n) {
         const double angle = i * std::numbers::pi / n;
         return second ? std::pair(1 - std::cos(angle), 0.5 - std::sin(angle))
                       : std::pair(std::cos(angle), std::sin(angle));
       });
 }
 
+absl::StatusOr<LabelledPoints> HalfMoons(int points_per_moon, uint32_t seed,
+                                         double noise_range) {
+  OCANNL_ASSIGN_OR_RETURN(ExactPoints points,
+                          ExactHalfMoons(points_per_moon, seed, noise_range));
+  return LabelledPoints{
+      .coordinates = {points.coordinates.begin(), points.coordinates.end()},
+      .labels = std::move(points.labels)};
+}
+
+absl::StatusOr<PointArrays> HalfMoonsOfKind(DType kind, int points_per_moon,
+                                            uint32_t seed, double noise_range) {
+  if (!IsFloat(ComputeDType(kind))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("half-moons of kind ", Name(kind),
+                     "; write a float, such as f32 or f64"));
+  }
+  OCANNL_ASSIGN_OR_RETURN(const ExactPoints points,
+                          ExactHalfMoons(points_per_moon, seed, noise_range));
+  const auto size = static_cast<int64_t>(points.labels.size());
+  PointArrays arrays{.coordinates = NdArray(kind, {size, 2}),
+                     .labels = NdArray(kind, {size, 1})};
+  auto fill = [](const auto& from, NdArray& to) {
+    VisitDType(to.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (number::Float<T> || kIsNarrow<T>) {
+        for (size_t k = 0; k < from.size(); ++k) {
+          to.values<T>()[k] = number::Convert<T>(double{from[k]});
+        }
+      }
+    });
+  };
+  fill(points.coordinates, arrays.coordinates);
+  fill(points.labels, arrays.labels);
+  return arrays;
+}
+
 // In an order in which neighbours do not come one after the other.
 static absl::StatusOr<LabelledPoints> Shuffled(
-    const absl::StatusOr<LabelledPoints>& points, uint32_t seed) {
+    const absl::StatusOr<ExactPoints>& points, uint32_t seed) {
   OCANNL_RETURN_IF_ERROR(points.status());
   LabelledPoints shuffled;
   for (int32_t k : train::ShuffledOrder(
            static_cast<int64_t>(points->labels.size()), seed)) {
-    shuffled.coordinates.push_back(points->coordinates[2 * k]);
-    shuffled.coordinates.push_back(points->coordinates[2 * k + 1]);
+    for (int axis : {0, 1}) {
+      shuffled.coordinates.push_back(
+          static_cast<float>(points->coordinates[2 * k + axis]));
+    }
     shuffled.labels.push_back(points->labels[k]);
   }
   return shuffled;
 }
 
-absl::StatusOr<LabelledPoints> Circles(int points_each, uint32_t seed) {
-  return Shuffled(NoisyCurves("circles", points_each, seed,
+absl::StatusOr<LabelledPoints> Circles(int points_each, uint32_t seed,
+                                       double noise_range) {
+  return Shuffled(NoisyCurves("circles", points_each, seed, noise_range,
                               [](bool second, int64_t i, int n) {
                                 const double angle =
                                     2 * i * std::numbers::pi / n;
@@ -125,8 +182,9 @@ absl::StatusOr<LabelledPoints> Circles(int points_each, uint32_t seed) {
                   seed);
 }
 
-absl::StatusOr<LabelledPoints> Spirals(int points_each, uint32_t seed) {
-  return Shuffled(NoisyCurves("spirals", points_each, seed,
+absl::StatusOr<LabelledPoints> Spirals(int points_each, uint32_t seed,
+                                       double noise_range) {
+  return Shuffled(NoisyCurves("spirals", points_each, seed, noise_range,
                               [](bool second, int64_t i, int n) {
                                 const double part = static_cast<double>(i) / n;
                                 const double angle =
@@ -202,10 +260,11 @@ bool IsPointsFile(absl::string_view data) {
 }
 
 absl::StatusOr<LabelledPoints> FindPoints(const std::string& data, int count,
-                                          uint32_t seed) {
-  if (data.empty()) return HalfMoons(count, seed);
+                                          uint32_t seed, double noise_range) {
+  if (data.empty()) return HalfMoons(count, seed, noise_range);
   if (!IsPointsFile(data)) {
-    return data == "circles" ? Circles(count, seed) : Spirals(count, seed);
+    return data == "circles" ? Circles(count, seed, noise_range)
+                             : Spirals(count, seed, noise_range);
   }
   const std::string path = UserPath(data);
   if (!absl::EndsWith(path, ".npy")) return LoadPoints(path);

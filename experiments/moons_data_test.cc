@@ -16,6 +16,8 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/ndarray.h"
 
 namespace ocannl {
 namespace {
@@ -114,6 +116,45 @@ TEST(HalfMoonsTest, BitsDoNotDependOnTheLibraryOfFunctions) {
     EXPECT_LT(lowest, -0.29);
     EXPECT_LT(highest, 0.1);
     EXPECT_GT(highest, 0.09);
+  }
+}
+
+// A coordinate without noise, and the range that noise is times.
+TEST(HalfMoonsTest, KindsAndNoise) {
+  const LabelledPoints floats = HalfMoons(50, 3, 0.25).value();
+  const PointArrays f32 = HalfMoonsOfKind(DType::kF32, 50, 3, 0.25).value();
+  EXPECT_EQ(f32.coordinates.dims(), (Dims{100, 2}));
+  EXPECT_EQ(f32.labels.dims(), (Dims{100, 1}));
+  EXPECT_THAT(f32.coordinates.values<float>(),
+              testing::ElementsAreArray(floats.coordinates));
+  EXPECT_THAT(f32.labels.values<float>(),
+              testing::ElementsAreArray(floats.labels));
+  const PointArrays exact = HalfMoonsOfKind(DType::kF64, 50, 3, 0).value();
+  const PointArrays noisy = HalfMoonsOfKind(DType::kF64, 50, 3, 0.5).value();
+  const PointArrays narrow = HalfMoonsOfKind(DType::kF16, 50, 3, 0.5).value();
+  Oracle oracle{3 + 1};
+  for (int moon = 0; moon < 2; ++moon) {
+    for (int i = 0; i < 50; ++i) {
+      const double angle = i * 3.141592653589793 / 50;
+      const double x = moon == 0 ? std::cos(angle) : 1 - std::cos(angle);
+      const double y = moon == 0 ? std::sin(angle) : 0.5 - std::sin(angle);
+      for (int axis = 0; axis < 2; ++axis) {
+        const int at = 2 * (2 * i + moon) + axis;
+        const double without = axis == 0 ? x : y;
+        EXPECT_DOUBLE_EQ(exact.coordinates.AsDouble(at), without);
+        const double noise =
+            -0.5 + static_cast<double>(oracle.Remainder()) / 10000;
+        EXPECT_DOUBLE_EQ(noisy.coordinates.AsDouble(at), without + noise);
+        EXPECT_NEAR(narrow.coordinates.AsDouble(at), without + noise, 2e-3);
+      }
+      EXPECT_EQ(noisy.labels.AsDouble(2 * i + moon), moon == 0 ? 1 : -1);
+    }
+  }
+  EXPECT_EQ(HalfMoonsOfKind(DType::kI32, 50, 3).status().message(),
+            "half-moons of kind i32; write a float, such as f32 or f64");
+  for (const double noise : {-0.5, HUGE_VAL, double{NAN}}) {
+    EXPECT_THAT(HalfMoons(50, 3, noise).status().message(),
+                HasSubstr("; write a number that is finite and not negative"));
   }
 }
 

@@ -85,6 +85,20 @@ class ProgramsTest(unittest.TestCase):
         self.assertLessEqual(max(map(len, text.splitlines()[:-1])), 80)
         text = run("lenet", "--verbose", "--examples=100", "--epochs=10")
         self.assertEqual(text.count("Epoch="), 10)
+        text = run("moons", "--verbose=2", "--epochs=2", "--len=50")
+        self.assertRegex(text, r"(?m)^Epoch=2, step=19, batch=9, lr=[\d.]+, "
+                         r"loss=[\d.]+, epoch loss=[\d.]+$")
+        self.assertEqual(text.count("batch="), 20)
+        self.assertIn("--verbose=3 is neither true nor false, nor 2",
+                      fault("moons", "--verbose=3", code=2))
+
+    def test_noise(self):
+        flags = ["--epochs=1", "--len=50"]
+        hashes = {result(run("moons", *flags, *noise))["params_hash"]
+                  for noise in ([], ["--noise=0.1"], ["--noise=0"])}
+        self.assertEqual(len(hashes), 2)
+        self.assertIn("--noise=-1 is not a number of at least 0",
+                      fault("moons", "--noise=-1", code=2))
 
     def test_figures_and_stages_are_where_it_says(self):
         text = run("moons", "--plot_dir=plots", "--explain=stages",

@@ -35,7 +35,7 @@ std::vector<Flag> FlagsOf(const SupervisedExperiment& experiment) {
       {"schedule", "linear",
        "constant, linear, cosine, step, exponential; ,warmup=100"},
       {"seed", "1", "of the examples and of the parameters' first values"},
-      {"verbose", "false", "tell of every epoch, and not of 8 at most"}};
+      VerboseFlag("tell of every epoch, and not of 8 at most")};
   for (const auto& more : {FitFlags(), ocannl::FlagsOf(kShardFlags),
                            experiment.flags, experiment.other_flags}) {
     flags.insert(flags.end(), more.begin(), more.end());

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "experiments/support/fit_flags.h"
 #include "experiments/support/png.h"
 #include "experiments/support/svg_plot.h"
 #include "experiments/support/terminal_plot.h"
@@ -87,7 +88,8 @@ absl::Status ShowBoundary(
     const std::vector<float>& labels,
     absl::FunctionRef<absl::StatusOr<NdArray>(const std::vector<float>&)>
         score) {
-  OCANNL_ASSIGN_OR_RETURN(const bool verbose, line.GetBool("verbose"));
+  OCANNL_ASSIGN_OR_RETURN(const int verbosity, VerbosityOf(line));
+  const bool verbose = verbosity > 0;
   const std::vector<NamedCurve> curves = CurvesOf(history);
   if (verbose) {
     for (const auto& [name, curve] : curves) {

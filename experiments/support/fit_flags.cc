@@ -31,6 +31,18 @@ Flag LogFlag() {
           "a file for the course of training: JSON, a line an epoch"};
 }
 
+Flag VerboseFlag(absl::string_view what) {
+  return {"verbose", "false", absl::StrCat(what, "; 2: of batches")};
+}
+
+absl::StatusOr<int> VerbosityOf(const CommandLine& line) {
+  if (line.GetString("verbose") == "2") return 2;
+  absl::StatusOr<bool> verbose = line.GetBool("verbose");
+  if (verbose.ok()) return *verbose ? 1 : 0;
+  return absl::InvalidArgumentError(
+      absl::StrCat(verbose.status().message(), ", nor 2"));
+}
+
 std::vector<Flag> FitFlags() {
   return {
       {"dtype", "f32", absl::StrCat(kNetworkDTypes, "; parameters are f32")},
@@ -52,8 +64,9 @@ absl::Status SetFitOptions(const CommandLine& line,
                           line.GetInt("epochs_now", 0, 1'000'000));
   OCANNL_ASSIGN_OR_RETURN(options.seed, line.GetInt("seed", 0, 0xfffffffe));
   OCANNL_ASSIGN_OR_RETURN(options.dtype, DTypeOf(line));
-  OCANNL_ASSIGN_OR_RETURN(const bool verbose, line.GetBool("verbose"));
-  if (verbose) options.lines = options.epochs;
+  OCANNL_ASSIGN_OR_RETURN(const int verbosity, VerbosityOf(line));
+  if (verbosity > 0) options.lines = options.epochs;
+  options.batch_lines = verbosity > 1;
   options.checkpoints = UserPath(line.GetString("checkpoints"));
   options.checkpoint_every = line.GetString("checkpoint_every");
   options.load = UserPath(line.GetString("load"));

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "nlohmann/json.hpp"
 #include "ocannl/core/base/command_line.h"
@@ -25,6 +26,11 @@ absl::StatusOr<DType> DTypeOf(const CommandLine& line);
 
 // --log.
 Flag LogFlag();
+
+// --verbose, true or false, or 2 for a line a batch: it says to tell `what`.
+Flag VerboseFlag(absl::string_view what);
+// 0, 1 or 2. Error: it is none of the three.
+absl::StatusOr<int> VerbosityOf(const CommandLine& line);
 
 // --dtype, --plot_dir and --explain; --load, --save, --epochs_now,
 // --checkpoints and the interval between them; --log.
