@@ -54,8 +54,11 @@
 #include "ocannl/train/blocks/vision.h"            // whole convolutional nets
 #include "ocannl/train/checkpoint/checkpoint.h"    // SaveParams, LoadArrays
 #include "ocannl/train/checkpoint/series.h"        // CheckpointSeries
+#include "ocannl/train/compat/merge_batch.h"       // MergeBatch
 #include "ocannl/train/compat/ocannl_names.h"      // names of OCANNL
+#include "ocannl/train/compat/run_once.h"          // UpdateOnce
 #include "ocannl/train/compat/torch_lean_names.h"  // names of TorchLean
+#include "ocannl/train/compat/virtualize.h"        // SetVirtualization
 #include "ocannl/train/data/batch_order.h"         // BatchOrder
 #include "ocannl/train/data/data_loader.h"         // DataLoader
 #include "ocannl/train/data/files.h"               // LoadCsv, LoadIdx

@@ -258,7 +258,7 @@ ApplyBlock Whole(const TransformerOptions& block, bool loss) {
   };
 }
 
-TEST(WholeTransformerTest, ShapesGradientBits) {
+TEST(WholeTransformerTest, ShapesOfLogitsAndLoss) {
   const std::string shapes = ShapesOf({2, 3}, {}, Whole(kSmall, false));
   EXPECT_THAT(shapes, testing::StartsWith(
                           "source_token_table:3->4 source_position_table:3->4 "
@@ -269,6 +269,9 @@ TEST(WholeTransformerTest, ShapesGradientBits) {
   EXPECT_THAT(shapes, testing::EndsWith("decoder_norm_shift:4 => 2,3|4"));
   EXPECT_THAT(ShapesOf({2, 3}, {}, Whole(kSmall, true)),
               testing::EndsWith("=> 1"));
+}
+
+TEST(WholeTransformerTest, GradientBits) {
   TransformerOptions turning = kSmall;
   turning.rope_length = 3;
   turning.pre_norm = false;

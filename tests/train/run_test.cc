@@ -21,7 +21,6 @@
 #include "ocannl/train/compat/ocannl_names.h"
 #include "ocannl/train/graph/model.h"
 #include "ocannl/train/parallel/example_train_loop.h"
-#include "ocannl/train/parallel/round_robin.h"
 #include "ocannl/train/run/debug.h"
 #include "tests/support/must_parse_tensor.h"
 #include "tests/support/status_matchers.h"
@@ -93,12 +92,12 @@ TEST_F(RunTest, WhatIsOnTheDevice) {
   Tensor h = Parse("h", "{w = 3; o=[2]} *. x");
   Tensor t = Parse("t", "h ++ \"...|... => 0\"");
   ASSERT_THAT(train::EveryNonLiteralMaterialized(model_, t), IsOk());
-  auto updaten = train::MakeUpdaten(model_, t, {.keep_gradients = true});
+  auto updaten = train::MakeUpdaten(model_, t, {.setup_for_parallel = true});
   ASSERT_THAT(updaten, IsOk());
   EXPECT_EQ(updaten->label, "t");
   ASSERT_EQ(updaten->params.size(), 1u);
-  EXPECT_TRUE(train::IsParam(updaten->params[0]));
-  EXPECT_FALSE(train::IsParam(h));
+  EXPECT_TRUE(train::IsParam(model_, updaten->params[0]));
+  EXPECT_FALSE(train::IsParam(model_, h));
   EXPECT_THAT(train::NeedsPriorContext(updaten->fwd_bprop), ElementsAre("w"));
   CHECK_OK(ToRoutine(host_.context, *train::InitParams(model_, t), {})->Run());
   Routine step = *ToRoutine(host_.context, updaten->fwd_bprop, {});
@@ -139,6 +138,7 @@ TEST_F(RunTest, TreesOfTensors) {
             "    w: parameter\n"
             "    x: data\n");
 }
+
 TEST_F(RunTest, PrintedValues) {
   EXPECT_EQ(PrintValues(NdArray::Of<float>({2, 2}, {1, -0.5f, 3, 4e9f})),
             "  1 -0.5\n  3 4e+09\n");
@@ -187,7 +187,6 @@ TEST_F(RunTest, TreesWithValuesAndGradients) {
   }
 }
 
-
 TEST_F(RunTest, ScaledGradients) {
   Tensor t = Parse("t", "{w = 3; o=[1]} *. w");
   auto code =
@@ -205,21 +204,6 @@ TEST_F(RunTest, ScaledGradients) {
       std::string(
           train::GradUpdate(model_, narrow, {.scale = 1e5}).status().message()),
       HasSubstr("the scale of the loss as f16 is inf"));
-}
-
-TEST_F(RunTest, DryRunsCallAsRunsDo) {
-  names_.statics.emplace("i", model_.graph.AddStatic("i", 2));
-  names_.statics.emplace("j", model_.graph.AddStatic("j", 5));
-  Routine routine = *ToRoutine(
-      host_.context, *train::Forward(model_, Parse("t", "!@i + !@j")), {});
-  std::vector<int> rounds;
-  auto sync = [&](int n) {
-    rounds.push_back(n);
-    return absl::OkStatus();
-  };
-  EXPECT_THAT(train::RoundRobinDryRun(routine.statics(), 4, sync), IsOk());
-  EXPECT_THAT(rounds, ElementsAre(4, 4, 2));  // of 2 * 5
-  EXPECT_EQ(routine.runs(), 0);
 }
 
 TEST(DevicesTest, SuggestedOnes) {

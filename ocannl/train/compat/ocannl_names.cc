@@ -10,11 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/assignments.h"
-#include "ocannl/core/assign/build.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/memory_mode.h"
+#include "ocannl/train/run/sequential_loop.h"
 
 namespace ocannl::train {
 namespace {
@@ -26,17 +27,44 @@ std::vector<TensorId> Nodes(const Model& model, Tensor t) {
 }  // namespace
 
 absl::StatusOr<Updaten> MakeUpdaten(Model& model, Tensor loss,
-                                    const GradOptions& options) {
-  OCANNL_ASSIGN_OR_RETURN(Assignments code, GradUpdate(model, loss, options));
+                                    const UpdatenOptions& options) {
+  auto make = [&] {
+    return GradUpdate(model, loss,
+                      {.keep_gradients = options.setup_for_parallel});
+  };
+  OCANNL_ASSIGN_OR_RETURN(Assignments code,
+                          options.disable_rootness_check
+                              ? WithoutRootnessCheck(model, make)
+                              : make());
   return Updaten{.loss = loss,
                  .label = loss.node().name,
                  .params = Parameters(model, loss),
                  .fwd_bprop = std::move(code)};
 }
 
-bool IsParam(Tensor t) {
-  return std::holds_alternative<ParamSource>(t.node().source) &&
-         t.node().has_gradient;
+bool KnownNotParam(const Model& model, Tensor t) {
+  const TensorNode& node = t.node();
+  return !CheckIsIn(model, t).ok() ||
+         !std::holds_alternative<ParamSource>(node.source) ||
+         !node.has_gradient || model.frozen.contains(t.id) ||
+         !IsKept(node.memory);
+}
+
+absl::Status RoundRobinDryRun(absl::Span<const StaticRef> statics,
+                              int n_workers,
+                              absl::FunctionRef<absl::Status(int n)> dry_sync) {
+  if (n_workers < 1) {
+    return UserError("RoundRobinDryRun: there are ", n_workers,
+                     " workers; give 1 or more");
+  }
+  int64_t left = 1;  // combinations
+  for (const StaticRef& index : statics) left *= index.range().value_or(1);
+  int n = 0;  // in this round
+  return SequentialLoop(statics, [&]() -> absl::Status {
+    ++n;
+    if (--left > 0 && n < n_workers) return absl::OkStatus();
+    return dry_sync(std::exchange(n, 0));
+  });
 }
 
 absl::Status EveryNonLiteralMaterialized(Model& model, Tensor t) {

@@ -48,13 +48,6 @@ absl::Status RoundRobin(absl::Span<Routine> workers,
       [&](int n) { return RunAsFirst(workers, n); }, sync);
 }
 
-absl::Status RoundRobinDryRun(absl::Span<const StaticRef> statics,
-                              int n_workers,
-                              absl::FunctionRef<absl::Status(int n)> dry_sync) {
-  return Rounds(
-      statics, n_workers, [](int) { return absl::OkStatus(); }, dry_sync);
-}
-
 absl::Status ParallelUpdate(absl::Span<Routine> gradients, Routine& update,
                             Replicas& replicas,
                             absl::FunctionRef<absl::Status(int n)> post_sync) {

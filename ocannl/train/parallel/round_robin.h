@@ -25,12 +25,6 @@ namespace ocannl::train {
 absl::Status RoundRobin(absl::Span<Routine> workers,
                         absl::FunctionRef<absl::Status(int n)> sync);
 
-// Calls `dry_sync` as RoundRobin of `n_workers` with these static indices would
-// call `sync`, without any other work. `n_workers` is at least 1.
-absl::Status RoundRobinDryRun(absl::Span<const StaticRef> statics,
-                              int n_workers,
-                              absl::FunctionRef<absl::Status(int n)> dry_sync);
-
 // RoundRobin of the replicas of all ranks. This rank has the routines
 // `gradients`, one in each context of `replicas`. After each round, the
 // gradients of the replicas that ran are merged. Then the owner runs `update`,

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "ocannl/core/assign/build.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
@@ -33,6 +32,21 @@ absl::StatusOr<Context> RunInit(Model& model, Tensor t, Assignments also,
                         context);
 }
 
+absl::StatusOr<Context> RunMissingInit(Model& model, Tensor t,
+                                       const Context& context) {
+  OCANNL_RETURN_IF_ERROR(CheckIsIn(model, t));
+  OCANNL_RETURN_IF_ERROR(InferUses(model.graph, {t.id}, model.shapes));
+  std::vector<TensorId> missing;
+  for (Tensor p : AllParameters(model, t)) {
+    // A routine may have made an array that nothing has written yet.
+    const absl::Status used = context.Use(
+        p.node().name, [](auto) { return absl::OkStatus(); },
+        Context::Bytes::kInPlace);
+    if (!used.ok()) missing.push_back(p.id);
+  }
+  return RunFirstValues(model.graph, model.shapes, missing, {}, context);
+}
+
 absl::Status SyncRun(Routine& routine) {
   OCANNL_RETURN_IF_ERROR(routine.Run());
   return Finish(routine);
@@ -48,18 +62,10 @@ absl::Status SyncRun(Routine& routine, absl::FunctionRef<absl::Status()> then) {
 
 absl::StatusOr<Context> ForwardAndContext(Model& model, Tensor t,
                                           const Context& context) {
-  OCANNL_RETURN_IF_ERROR(CheckIsIn(model, t));
-  OCANNL_RETURN_IF_ERROR(InferShapes(model.graph, {t.id}, model.shapes));
-  const std::vector<std::string> there = context.ArrayNames();
-  std::vector<TensorId> missing;
-  for (Tensor p : AllParameters(model, t)) {
-    if (!absl::c_linear_search(there, p.node().name)) missing.push_back(p.id);
-  }
   OCANNL_ASSIGN_OR_RETURN(Assignments forward, Forward(model, t));
   forward.name = "forward";
-  OCANNL_ASSIGN_OR_RETURN(
-      const Context started,
-      RunFirstValues(model.graph, model.shapes, missing, {}, context));
+  OCANNL_ASSIGN_OR_RETURN(const Context started,
+                          RunMissingInit(model, t, context));
   OCANNL_ASSIGN_OR_RETURN(Routine routine, ToRoutine(started, forward, {}));
   OCANNL_RETURN_IF_ERROR(SyncRun(routine));
   return routine.context();
