@@ -99,9 +99,15 @@ TEST_COPTS = COPTS + ["-Og"]
 # first source that has it.
 PROGRAM_COPTS = ["-O1"]
 
-def cc_test(copts = [], deps = [], **kwargs):
+# Visible to //tests, whose source_map_test runs some of them.
+def cc_test(
+        copts = [],
+        deps = [],
+        visibility = [Label("//tests:__pkg__")],
+        **kwargs):
     native.cc_test(
         copts = TEST_COPTS + _include_first("test_headers") + copts,
         deps = deps + _TEST,
+        visibility = visibility,
         **kwargs
     )
