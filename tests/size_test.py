@@ -58,14 +58,14 @@ ROOMS = {
     "ocannl/core/schedule": 10_750,
     "ocannl/core/shape": 4_100,
     "ocannl/core/tensor": 5_550,
-    "ocannl/core/tiering": 1_350,
+    "ocannl/core/tiering": 2_700,
     "ocannl/cuda": 2_650,
     "ocannl/emulation": 1_200,
     "ocannl/flags": 900,
     "ocannl/fuzz": 7_500,
     "ocannl/interp": 1_700,
     "ocannl/jit": 10_450,
-    "ocannl/tiers": 500,
+    "ocannl/tiers": 520,
     "ocannl/train": 18_250,
 }
 
