@@ -18,13 +18,6 @@
 namespace ocannl {
 namespace {
 
-struct Work {
-  std::string name;
-  double flops = 0;
-  double bytes_read = 0;
-  double bytes_written = 0;
-};
-
 Work WorkOf(const LoopProgram& program, const Stmt& stmt) {
   const Effects effects = EffectsOf(program, stmt);
   auto bytes_of = [&](const std::vector<BufferId>& buffers) {
@@ -49,16 +42,22 @@ Work WorkOf(const LoopProgram& program, const Stmt& stmt) {
 
 }  // namespace
 
-std::string PrintWork(const LoopProgram& program) {
-  std::vector<Work> rows;
-  Work sum{.name = "sum"};
+std::vector<Work> WorkOf(const LoopProgram& program) {
+  std::vector<Work> nests;
   for (const Stmt& stmt : program.body.stmts) {
     if (std::holds_alternative<Comment>(stmt)) continue;
-    Work work = WorkOf(program, stmt);
+    nests.push_back(WorkOf(program, stmt));
+  }
+  return nests;
+}
+
+std::string PrintWork(const LoopProgram& program) {
+  std::vector<Work> rows = WorkOf(program);
+  Work sum{.name = "sum"};
+  for (const Work& work : rows) {
     sum.flops += work.flops;
     sum.bytes_read += work.bytes_read;
     sum.bytes_written += work.bytes_written;
-    rows.push_back(std::move(work));
   }
   rows.push_back(std::move(sum));
   size_t width = 4;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PrintWork: the table of a roofline analysis (Williams, Waterman and Patterson
-// 2009): the arithmetic and the memory traffic of each nest.
+// WorkOf and PrintWork: the table of a roofline analysis (Williams, Waterman
+// and Patterson 2009): the arithmetic and the memory traffic of each nest.
 //
 //   nest         flops    bytes read    bytes written    flops/byte
 //   y            16384          2304              256          6.40
@@ -9,16 +9,27 @@
 #define OCANNL_CORE_TIERING_WORK_H_
 
 #include <string>
+#include <vector>
 
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
 
-// A line for each loop nest, assignment and zero_out of the program's body, by
-// the arrays that it writes; and their sum.
+// Of a loop nest, an assignment or a zero_out.
 //   flops   Prediction::flops of one run
 //   bytes   of each array that it reads or writes, once and whole: the least
 //           traffic of a cache that holds them all. Private arrays have none.
+struct Work {
+  std::string name;  // the arrays that it writes
+  double flops = 0;
+  double bytes_read = 0;
+  double bytes_written = 0;
+};
+
+// Of each in the program's body.
+std::vector<Work> WorkOf(const LoopProgram& program);
+
+// A line for each of them, and their sum.
 std::string PrintWork(const LoopProgram& program);
 
 }  // namespace ocannl
