@@ -318,6 +318,10 @@ CudaBackend::CudaBackend(std::unique_ptr<State> state)
 CudaBackend::~CudaBackend() = default;
 
 absl::string_view CudaBackend::name() const { return state_->gpu->name(); }
+std::string CudaBackend::device() const {
+  return absl::StrCat(state_->gpu->model(), " (", state_->gpu->architecture(),
+                      ")");
+}
 const MemorySpace& CudaBackend::memory() const { return *state_->gpu; }
 std::shared_ptr<DeviceQueue> CudaBackend::MakeQueue() const {
   return state_->gpu->MakeQueue();
@@ -382,10 +386,9 @@ absl::Status CudaBackend::RunStatus() const { return state_->gpu->status(); }
 std::string CudaBackend::Report() const {
   std::lock_guard<std::mutex> lock(state_->mutex);
   return absl::StrCat(
-      state_->gpu->name(), " is ", state_->gpu->model(), " (",
-      state_->gpu->architecture(), "): ", state_->kernels, " kernels, ",
-      state_->serial_kernels, " of one thread; ", state_->graphs, " graphs, ",
-      state_->persistent, " persistent kernels\n",
+      state_->gpu->name(), " is ", device(), ": ", state_->kernels,
+      " kernels, ", state_->serial_kernels, " of one thread; ", state_->graphs,
+      " graphs, ", state_->persistent, " persistent kernels\n",
       state_->options.cache == nullptr ? "" : state_->options.cache->Report(),
       state_->refused);
 }

@@ -70,6 +70,7 @@ class CudaBackend : public Backend {
   ~CudaBackend() override;
 
   absl::string_view name() const override;  // "cuda:0"
+  std::string device() const;               // "NVIDIA H200 (sm_90)"
   const MemorySpace& memory() const override;
   std::shared_ptr<DeviceQueue> MakeQueue() const override;
   const DeviceNetwork* network() const override;

@@ -10,18 +10,24 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/codegen/code_cache.h"
 #include "ocannl/core/runtime/threads/team.h"
 #include "ocannl/core/tiering/checking_backend.h"
+#include "ocannl/core/tiering/gpu_tier.h"
+#include "ocannl/core/tiering/measure_costs.h"
 #include "ocannl/core/tiering/tiered_backend.h"
 #include "ocannl/core/tiering/traced_backend.h"
 #include "ocannl/cuda/cuda_backend.h"
+#include "ocannl/cuda/driver.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/interp/tree_backend.h"
 #include "ocannl/jit/vcode/isa.h"
@@ -93,23 +99,6 @@ absl::StatusOr<const Backend*> X86(Isa isa, const Wanted& options) {
   return backend.get();
 }
 
-absl::StatusOr<const Backend*> Auto(Isa isa, const Wanted& options) {
-  using Key = std::pair<const Backend*, bool>;
-  static auto* mutex = new std::mutex();
-  static auto* backends = new std::map<Key, std::unique_ptr<TieredBackend>>();
-  OCANNL_ASSIGN_OR_RETURN(const Backend* x86, X86(isa, options));
-  x86 = TracedIf(options, x86);
-  std::lock_guard<std::mutex> lock(*mutex);
-  auto& backend = (*backends)[{x86, options.report}];
-  if (backend == nullptr) {
-    backend = std::make_unique<TieredBackend>(
-        Tiering{.first = TracedIf(options, Interpreter()), .second = x86},
-        TieredOptions{.report = options.report,
-                      .background = Team::MaxSize() > 1});
-  }
-  return backend.get();
-}
-
 // The number in "cuda:1", or that of the options for "cuda".
 std::optional<int> GpuOf(absl::string_view name, const TierOptions& options) {
   if (name == "cuda") return options.cuda_device;
@@ -122,7 +111,8 @@ std::optional<int> GpuOf(absl::string_view name, const TierOptions& options) {
 }
 
 // One backend for each GPU, toolkit and cache.
-absl::StatusOr<const Backend*> Cuda(int device, const Wanted& options) {
+absl::StatusOr<const cuda::CudaBackend*> Cuda(int device,
+                                              const Wanted& options) {
   using Key = std::tuple<int, std::string, std::string, int>;
   static auto* mutex = new std::mutex();
   static auto* backends =
@@ -137,6 +127,67 @@ absl::StatusOr<const Backend*> Cuda(int device, const Wanted& options) {
         backend, cuda::CudaBackend::Open({.device = device,
                                           .cuda_home = options.cuda_home,
                                           .cache = std::move(cache)}));
+  }
+  return backend.get();
+}
+
+// The processor, its threads, and the GPU.
+std::string MachineOf(const cuda::CudaBackend& gpu, int threads) {
+  std::string processor = "processor";
+  const absl::StatusOr<std::string> text = ReadFile("/proc/cpuinfo");
+  for (absl::string_view line : absl::StrSplit(text.value_or(""), '\n')) {
+    if (!absl::ConsumePrefix(&line, "model name")) continue;
+    line = absl::StripLeadingAsciiWhitespace(line);
+    absl::ConsumePrefix(&line, ":");
+    processor = std::string(absl::StripAsciiWhitespace(line));
+    break;
+  }
+  return absl::StrCat(processor, " with ", threads, " threads and ",
+                      gpu.device());
+}
+
+// Null: the machine has no driver of a GPU.
+std::shared_ptr<GpuTier> GpuIfAny(const Backend* x86, const Wanted& options) {
+  if (!cuda::FindDriver().ok()) return nullptr;
+  auto open = [x86, options]() -> absl::StatusOr<GpuTier::Opened> {
+    const double start = SystemSeconds();
+    OCANNL_ASSIGN_OR_RETURN(const cuda::CudaBackend* cuda,
+                            Cuda(options.cuda_device, options));
+    const double open_seconds = SystemSeconds() - start;
+    const std::string cache = UserCacheDirectory();
+    OCANNL_ASSIGN_OR_RETURN(
+        FoundCosts found,
+        KeptCosts(cache.empty() ? "" : cache + "/costs",
+                  MachineOf(*cuda, options.threads),
+                  [&]() -> absl::StatusOr<MigrationCosts> {
+                    OCANNL_ASSIGN_OR_RETURN(
+                        MigrationCosts costs,
+                        MeasureMigrationCosts(*x86, *cuda, SystemSeconds));
+                    costs.open_seconds = open_seconds;
+                    return costs;
+                  }));
+    return GpuTier::Opened{.backend = TracedIf(options, cuda),
+                           .costs = found.costs,
+                           .note = std::move(found.note)};
+  };
+  return std::make_shared<GpuTier>(std::move(open));
+}
+
+absl::StatusOr<const Backend*> Auto(Isa isa, const Wanted& options) {
+  using Key = std::pair<const Backend*, bool>;
+  static auto* mutex = new std::mutex();
+  static auto* backends = new std::map<Key, std::unique_ptr<TieredBackend>>();
+  OCANNL_ASSIGN_OR_RETURN(const Backend* x86, X86(isa, options));
+  x86 = TracedIf(options, x86);
+  std::lock_guard<std::mutex> lock(*mutex);
+  auto& backend = (*backends)[{x86, options.report}];
+  if (backend == nullptr) {
+    backend = std::make_unique<TieredBackend>(
+        Tiering{.first = TracedIf(options, Interpreter()),
+                .second = x86,
+                .gpu = GpuIfAny(x86, options)},
+        TieredOptions{.report = options.report,
+                      .background = Team::MaxSize() > 1});
   }
   return backend.get();
 }
@@ -186,7 +237,7 @@ absl::StatusOr<const Backend*> Find(absl::string_view name, Wanted options) {
                      "; use --tier=auto for the best that this machine has"));
   }
   if (const std::optional<int> gpu = GpuOf(name, options)) {
-    OCANNL_ASSIGN_OR_RETURN(const Backend* cuda, Cuda(*gpu, options));
+    OCANNL_ASSIGN_OR_RETURN(const cuda::CudaBackend* cuda, Cuda(*gpu, options));
     return TracedIf(options, cuda);
   }
   if (name == "all") {

@@ -22,7 +22,7 @@ struct TierOptions {
   // The directory that keeps machine code for other processes
   // (core/codegen/code_cache.h); "": none.
   std::string code_cache = "";
-  int cuda_device = 0;                 // the GPU of tier `cuda`
+  int cuda_device = 0;                 // the GPU of `cuda` and `auto`
   std::string cuda_home = "";          // where CUDA's toolkit is (cuda/nvrtc.h)
   std::vector<std::string> skip = {};  // passes of machine code to leave out
   bool trace = false;  // compilations and runs are spans (traced_backend.h)
@@ -39,7 +39,9 @@ std::string TierNames();
 //   cuda                    kernels for a GPU, in whose memory arrays are then
 //   cuda:0, cuda:1, ...     for that GPU
 //   auto                    the interpreter, then the best tier there is of
-//                           those for the host (core/tiering/tiered_backend.h)
+//                           those for the host, and the GPU
+//                           `cuda_device` where it pays
+//                           (core/tiering/tiered_backend.h)
 //
 // Errors: a tier that is unknown, or that this machine cannot run, and a
 // directory that cannot be used; the message says why.

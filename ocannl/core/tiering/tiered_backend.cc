@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "ocannl/core/base/status_macros.h"
@@ -85,6 +86,33 @@ class TieredBackend::TieredExecutable : public Executable {
   const std::shared_ptr<Record> record_;  // null: no report is wanted
 };
 
+// On the GPU or on the host, wherever the program is.
+class TieredBackend::MigratingExecutable : public Executable {
+ public:
+  MigratingExecutable(std::shared_ptr<MigratingCode> code,
+                      std::shared_ptr<const Executable> on_host)
+      : code_(std::move(code)), on_host_(std::move(on_host)) {}
+
+  bool HasScratch() const override { return on_host_->HasScratch(); }
+
+  void Run(absl::Span<std::byte* const> buffers,
+           absl::Span<const int64_t> statics) const override {
+    absl::InlinedVector<int64_t, 4> values(statics.begin(), statics.end());
+    const absl::InlinedVector<int64_t, 4> steps(statics.size(), 0);
+    Repeat(buffers, absl::MakeSpan(values), steps, 1);
+  }
+
+  void Repeat(absl::Span<std::byte* const> buffers, absl::Span<int64_t> statics,
+              absl::Span<const int64_t> steps, int64_t count) const override {
+    if (code_->Repeat(on_host_, buffers, statics, steps, count)) return;
+    on_host_->Repeat(buffers, statics, steps, count);
+  }
+
+ private:
+  const std::shared_ptr<MigratingCode> code_;
+  const std::shared_ptr<const Executable> on_host_;
+};
+
 TieredBackend::TieredBackend(Tiering tiering, const TieredOptions& options)
     : tiering_(std::move(tiering)),
       options_(options),
@@ -117,11 +145,9 @@ absl::StatusOr<std::shared_ptr<TieredCode>> TieredBackend::CodeOf(
   return code;
 }
 
-absl::StatusOr<std::unique_ptr<Executable>> TieredBackend::Compile(
-    const LoopProgram& program) const {
-  std::string origin;
-  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<TieredCode> code,
-                          CodeOf(program, &origin));
+std::unique_ptr<Executable> TieredBackend::ExecutableOf(
+    const LoopProgram& program, std::shared_ptr<TieredCode> code,
+    std::string origin) const {
   std::shared_ptr<Record> record;
   if (options_.report) {
     record = std::make_shared<Record>();
@@ -131,12 +157,31 @@ absl::StatusOr<std::unique_ptr<Executable>> TieredBackend::Compile(
     std::lock_guard<std::mutex> lock(mutex_);
     records_.push_back(record);
   }
-  return std::make_unique<TieredExecutable>(std::move(code), &tiering_,
-                                            std::move(record));
+  std::shared_ptr<MigratingCode> migrating = code->migrating();
+  auto on_host = std::make_unique<TieredExecutable>(std::move(code), &tiering_,
+                                                    std::move(record));
+  if (migrating == nullptr) return on_host;
+  return std::make_unique<MigratingExecutable>(std::move(migrating),
+                                               std::move(on_host));
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> TieredBackend::Compile(
+    const LoopProgram& program) const {
+  std::string origin;
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<TieredCode> code,
+                          CodeOf(program, &origin));
+  return ExecutableOf(program, std::move(code), std::move(origin));
 }
 
 absl::StatusOr<std::unique_ptr<Executable>> TieredBackend::CompileHot(
     const LoopProgram& program) const {
+  if (tiering_.gpu != nullptr) {
+    std::string origin;
+    OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<TieredCode> code,
+                            CodeOf(program, &origin));
+    code->Hasten();
+    return ExecutableOf(program, std::move(code), std::move(origin));
+  }
   absl::StatusOr<std::unique_ptr<Executable>> code =
       tiering_.second->Compile(program);
   return code.ok() ? std::move(code) : tiering_.first->Compile(program);
@@ -154,7 +199,9 @@ std::string TieredBackend::Report() const {
                     Describe(tiering_.second->name(), record->second), "\n  ",
                     record->origin, "; ", record->code->Describe(), "\n");
   }
-  return text + tiering_.second->Report();
+  absl::StrAppend(&text, tiering_.second->Report());
+  if (tiering_.gpu != nullptr) absl::StrAppend(&text, tiering_.gpu->Report());
+  return text;
 }
 
 }  // namespace ocannl

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // TieredBackend: tiered compilation: programs start on one tier, and hot ones,
-// which run often or long, are compiled for another.
+// which run often or long, are compiled for another. With a GPU, they move
+// there together with their arrays where it pays, and back (migration_cost.h).
 //
 //   TieredBackend backend({.first = &interp, .second = &x86}, {});
 //   Device device("host", &backend);
@@ -37,12 +38,14 @@ struct TieredOptions {
 // Thread-safe. Must outlive its executables.
 class TieredBackend : public Backend {
  public:
-  // The two tiers must outlive it, and have their buffers in one memory.
+  // The two tiers must outlive it, and have their buffers in memory of the
+  // host.
   TieredBackend(Tiering tiering, const TieredOptions& options);
 
   absl::string_view name() const override { return "auto"; }
 
   const MemorySpace& memory() const override {
+    if (tiering_.gpu != nullptr) return tiering_.gpu->memory();
     return tiering_.first->memory();
   }
   std::shared_ptr<DeviceQueue> MakeQueue() const override {
@@ -66,11 +69,15 @@ class TieredBackend : public Backend {
  private:
   struct Record;
   class TieredExecutable;
+  class MigratingExecutable;
 
   // The code of `program` from the cache, or new; how it was got goes to
   // `origin`.
   absl::StatusOr<std::shared_ptr<TieredCode>> CodeOf(const LoopProgram& program,
                                                      std::string* origin) const;
+  std::unique_ptr<Executable> ExecutableOf(const LoopProgram& program,
+                                           std::shared_ptr<TieredCode> code,
+                                           std::string origin) const;
 
   const Tiering tiering_;
   const TieredOptions options_;

@@ -36,7 +36,13 @@ double SystemSeconds() {
 
 TieredCode::TieredCode(const LoopProgram& program, const Tiering* tiering,
                        BackgroundThread* thread)
-    : program_(program), tiering_(*tiering), thread_(thread) {
+    : program_(program),
+      tiering_(*tiering),
+      thread_(thread),
+      migrating_(tiering->gpu == nullptr
+                     ? nullptr
+                     : std::make_shared<MigratingCode>(
+                           program, tiering->gpu.get(), thread != nullptr)) {
   const Prediction prediction = Predict(program);
   run_seconds_ = prediction.operations * tiering_.operation_seconds;
   compile_seconds_ = tiering_.compile_seconds +
@@ -69,6 +75,10 @@ void TieredCode::Promote() {
   }
 }
 
+void TieredCode::Hasten() {
+  if (second() == nullptr && due_.exchange(kNever) != kNever) CompileSecond();
+}
+
 void TieredCode::CompileSecond() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -90,6 +100,14 @@ void TieredCode::CompileSecond() {
 }
 
 std::string TieredCode::Describe() const {
+  std::string text = DescribeSecond();
+  if (migrating_ != nullptr) {
+    absl::StrAppend(&text, "\n", migrating_->Describe());
+  }
+  return text;
+}
+
+std::string TieredCode::DescribeSecond() const {
   std::lock_guard<std::mutex> lock(mutex_);
   const std::string tier(tiering_.second->name());
   const std::string predicted = Milliseconds(compile_seconds_);

@@ -23,6 +23,8 @@
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/tiering/background_thread.h"
+#include "ocannl/core/tiering/gpu_tier.h"
+#include "ocannl/core/tiering/migrating_code.h"
 
 namespace ocannl {
 
@@ -44,6 +46,9 @@ struct Tiering {
   double background_seconds = 2e-3;
 
   std::function<double()> now = SystemSeconds;
+
+  // To which programs move where it pays; null: there is none.
+  std::shared_ptr<GpuTier> gpu = nullptr;
 };
 
 // Thread-safe.
@@ -74,18 +79,26 @@ class TieredCode : public std::enable_shared_from_this<TieredCode> {
   }
   void AddRunOfFirst(double seconds);
 
+  // Compiles for the second tier now, unless it is being done.
+  void Hasten();
+
+  // Null: there is no GPU.
+  const std::shared_ptr<MigratingCode>& migrating() const { return migrating_; }
+
   // When and why it was promoted, or why not.
   std::string Describe() const;
 
  private:
   void Promote();
   void CompileSecond();
+  std::string DescribeSecond() const;
 
   const LoopProgram program_;
   const Tiering& tiering_;
   BackgroundThread* const thread_;
   double run_seconds_;      // predicted, on the first tier
   double compile_seconds_;  // predicted, for the second
+  const std::shared_ptr<MigratingCode> migrating_;
 
   std::unique_ptr<const Executable> first_;
   std::atomic<const Executable*> second_ = nullptr;
