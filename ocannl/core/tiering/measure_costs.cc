@@ -5,19 +5,17 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "ocannl/core/base/ndarray.h"
-#include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/disk_cache.h"
 #include "ocannl/core/loop/parse.h"
@@ -138,51 +136,6 @@ absl::StatusOr<TierSpeed> MeasureSpeed(const Meter& meter,
       .nest_seconds = nests.run / kNests};
 }
 
-// The members of `costs`, by name.
-template <class Costs>
-auto Fields(Costs& costs) {
-  return std::vector<
-      std::pair<absl::string_view, decltype(&costs.copy_seconds)>>{
-      {"host.flops_per_second", &costs.host.flops_per_second},
-      {"host.bytes_per_second", &costs.host.bytes_per_second},
-      {"host.nest_seconds", &costs.host.nest_seconds},
-      {"gpu.flops_per_second", &costs.gpu.flops_per_second},
-      {"gpu.bytes_per_second", &costs.gpu.bytes_per_second},
-      {"gpu.nest_seconds", &costs.gpu.nest_seconds},
-      {"copy_seconds", &costs.copy_seconds},
-      {"copied_bytes_per_second", &costs.copied_bytes_per_second},
-      {"compile_seconds", &costs.compile_seconds},
-      {"compile_nest_seconds", &costs.compile_nest_seconds},
-      {"open_seconds", &costs.open_seconds}};
-}
-
-std::string Text(const MigrationCosts& costs) {
-  std::string text;
-  for (const auto& [name, value] : Fields(costs)) {
-    absl::StrAppend(&text, name, " ", NumberText(*value), "\n");
-  }
-  return text;
-}
-
-// None: it is not the text of costs.
-std::optional<MigrationCosts> CostsOf(absl::string_view text) {
-  MigrationCosts costs;
-  const std::vector<absl::string_view> lines =
-      absl::StrSplit(text, '\n', absl::SkipEmpty());
-  const auto fields = Fields(costs);
-  if (lines.size() != fields.size()) return std::nullopt;
-  for (size_t k = 0; k < lines.size(); ++k) {
-    const auto& [name, value] = fields[k];
-    const std::pair<absl::string_view, absl::string_view> words =
-        absl::StrSplit(lines[k], absl::MaxSplits(' ', 1));
-    if (words.first != name || !absl::SimpleAtod(words.second, value) ||
-        !std::isfinite(*value) || *value < 0) {
-      return std::nullopt;
-    }
-  }
-  return costs;
-}
-
 }  // namespace
 
 absl::StatusOr<MigrationCosts> MeasureMigrationCosts(
@@ -211,8 +164,9 @@ absl::StatusOr<MigrationCosts> MeasureMigrationCosts(
 std::string UserCacheDirectory() {
   // A relative path is to be ignored ("XDG Base Directory Specification").
   const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && cache[0] == '/')
+  if (cache != nullptr && cache[0] == '/') {
     return absl::StrCat(cache, "/ocannl");
+  }
   const char* home = std::getenv("HOME");
   if (home == nullptr || home[0] != '/') return "";
   return absl::StrCat(home, "/.cache/ocannl");
@@ -222,7 +176,9 @@ absl::StatusOr<FoundCosts> KeptCosts(
     const std::string& directory, absl::string_view machine,
     absl::FunctionRef<absl::StatusOr<MigrationCosts>()> measure) {
   constexpr int64_t kMostBytes = int64_t{1} << 20;
-  const std::string key = absl::StrCat("migration costs, ", machine);
+  // The value is the bytes of MigrationCosts; another layout has another key.
+  static_assert(std::is_trivially_copyable_v<MigrationCosts>);
+  const std::string key = absl::StrCat("migration costs 1, ", machine);
   const std::string of = absl::StrCat("costs of ", machine);
   absl::StatusOr<std::unique_ptr<DiskCache>> files =
       directory.empty()
@@ -230,15 +186,17 @@ absl::StatusOr<FoundCosts> KeptCosts(
           : DiskCache::Open(directory, kMostBytes);
   if (files.ok()) {
     const std::optional<std::string> text = (*files)->Find(key);
-    const std::optional<MigrationCosts> costs =
-        text ? CostsOf(*text) : std::nullopt;
-    if (costs) {
-      return FoundCosts{*costs, absl::StrCat(of, " are from ", directory)};
+    MigrationCosts costs;
+    if (text && text->size() == sizeof(costs)) {
+      std::memcpy(&costs, text->data(), sizeof(costs));
+      return FoundCosts{costs, absl::StrCat(of, " are from ", directory)};
     }
   }
   OCANNL_ASSIGN_OR_RETURN(const MigrationCosts costs, measure());
   const absl::Status kept =
-      files.ok() ? (*files)->Insert(key, Text(costs)) : files.status();
+      files.ok() ? (*files)->Insert(key, {reinterpret_cast<const char*>(&costs),
+                                          sizeof(costs)})
+                 : files.status();
   if (!kept.ok()) {
     return FoundCosts{
         costs,
