@@ -14,12 +14,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
+#include "ocannl/core/base/id.h"
 
 namespace ocannl {
 
@@ -40,9 +41,9 @@ class InternPool {
  public:
   InternPool();
   InternPool(const InternPool&);
-  InternPool(InternPool&&);
+  InternPool(InternPool&&) noexcept;
   InternPool& operator=(const InternPool&);
-  InternPool& operator=(InternPool&&);
+  InternPool& operator=(InternPool&&) noexcept;
   ~InternPool();
 
   // The id of `value`, which is stored unless an equal one already is.
@@ -50,12 +51,19 @@ class InternPool {
 
   // An id of no value ends the process: noexcept meets the exception of at().
   const T& operator[](IdType id) const noexcept {
-    return values_.at(static_cast<uint32_t>(id.index));
+    const auto index = static_cast<uint32_t>(id.index);
+    return blocks_.at(index / kBlock).at(index % kBlock);
   }
 
-  int32_t size() const { return static_cast<int32_t>(values_.size()); }
+  int32_t size() const { return size_; }
 
  private:
+  // Values are in blocks, which stay where they are. A std::deque would be
+  // that, too, but it allocates when it is empty and when it is moved.
+  static constexpr uint32_t kBlock = 16;
+  // A pool of so few values is searched without a hash table.
+  static constexpr int32_t kFew = 8;
+
   // The set holds ids rather than values, which would be there twice; a Key
   // finds the id of a value. Both know the hash: growing reads no value.
   struct Slot {
@@ -80,32 +88,67 @@ class InternPool {
     }
   };
 
-  std::deque<T> values_;
-  absl::flat_hash_set<Slot, Hash, Equal> ids_;
+  uint32_t HashOf(IdType id) const {
+    return static_cast<uint32_t>(PoolHash<T>()((*this)[id]));
+  }
+  IdType Append(T value);
+
+  std::vector<std::vector<T>> blocks_;  // of a capacity of kBlock
+  int32_t size_ = 0;
+  absl::flat_hash_set<Slot, Hash, Equal> ids_;  // empty: at most kFew values
 };
 
 template <class IdType, class T>
 InternPool<IdType, T>::InternPool() = default;
 template <class IdType, class T>
-InternPool<IdType, T>::InternPool(const InternPool&) = default;
+InternPool<IdType, T>::InternPool(const InternPool& other)
+    : blocks_(other.blocks_), size_(other.size_), ids_(other.ids_) {
+  if (!blocks_.empty()) blocks_.back().reserve(kBlock);
+}
 template <class IdType, class T>
-InternPool<IdType, T>::InternPool(InternPool&&) = default;
+InternPool<IdType, T>::InternPool(InternPool&& other) noexcept
+    : blocks_(std::exchange(other.blocks_, {})),
+      size_(std::exchange(other.size_, 0)),
+      ids_(std::exchange(other.ids_, {})) {}
 template <class IdType, class T>
-InternPool<IdType, T>& InternPool<IdType, T>::operator=(const InternPool&) =
-    default;
+InternPool<IdType, T>& InternPool<IdType, T>::operator=(
+    const InternPool& other) {
+  return *this = InternPool(other);
+}
 template <class IdType, class T>
-InternPool<IdType, T>& InternPool<IdType, T>::operator=(InternPool&&) = default;
+InternPool<IdType, T>& InternPool<IdType, T>::operator=(
+    InternPool&& other) noexcept {
+  blocks_ = std::exchange(other.blocks_, {});
+  size_ = std::exchange(other.size_, 0);
+  ids_ = std::exchange(other.ids_, {});
+  return *this;
+}
 template <class IdType, class T>
 InternPool<IdType, T>::~InternPool() = default;
 
 template <class IdType, class T>
+IdType InternPool<IdType, T>::Append(T value) {
+  if (blocks_.empty() || blocks_.back().size() == kBlock) {
+    blocks_.emplace_back().reserve(kBlock);
+  }
+  blocks_.back().push_back(std::move(value));
+  return {size_++};
+}
+
+template <class IdType, class T>
 IdType InternPool<IdType, T>::Add(T value) {
+  if (size_ <= kFew) {
+    for (IdType id : IdRange<IdType>{{size_}}) {
+      if ((*this)[id] == value) return id;
+    }
+    if (size_ < kFew) return Append(std::move(value));
+    for (IdType id : IdRange<IdType>{{size_}}) ids_.insert({HashOf(id), id});
+  }
   const auto hash = static_cast<uint32_t>(PoolHash<T>()(value));
   const auto known = ids_.find(Key{hash, value, *this});
   if (known != ids_.end()) return known->id;
-  const IdType id = {size()};
+  const IdType id = Append(std::move(value));
   ids_.insert({hash, id});
-  values_.push_back(std::move(value));
   return id;
 }
 
