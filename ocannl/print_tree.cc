@@ -22,7 +22,7 @@ class Printer {
 
   void Print(TensorId id, int depth) {
     const TensorNode& node = graph_[id];
-    const std::vector<TensorId> operands = OperandsOf(node.source);
+    const absl::Span<const TensorId> operands = OperandsOf(node.source);
     absl::StrAppend(&text_, std::string(2 * depth, ' '));
     if (node.named && node.text != node.name) {
       absl::StrAppend(&text_, node.name, " = ");

@@ -14,7 +14,7 @@ namespace ocannl {
 std::vector<TensorId> GradientOperands(const Graph& graph, TensorId id) {
   std::vector<TensorId> reached;
   if (!graph[id].has_gradient) return reached;
-  const std::vector<TensorId> operands = OperandsOf(graph[id].source);
+  const absl::Span<const TensorId> operands = OperandsOf(graph[id].source);
   for (TensorId operand : operands) {
     if (graph[operand].has_gradient) reached.push_back(operand);
   }

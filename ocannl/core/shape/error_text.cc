@@ -54,7 +54,7 @@ std::string ErrorText::ShapeText(TensorId id) const {
 // Which tensor of the operation `node` it is.
 std::string ErrorText::PlaceText(TensorId node, TensorId tensor) const {
   if (tensor == node) return "the result";
-  std::vector<TensorId> operands = OperandsOf(graph_[node].source);
+  const absl::Span<const TensorId> operands = OperandsOf(graph_[node].source);
   auto at = absl::c_find(operands, tensor);
   if (at == operands.end()) return "the first value";
   return absl::StrCat("operand ", at - operands.begin() + 1);

@@ -318,7 +318,7 @@ absl::Status ShapeErrors::Rule(
     absl::FunctionRef<Dims(const SpecName&)> sizes_of) const {
   std::string message =
       absl::StrCat("`", rule.name.name, "` is ", DimsText(sizes_of(rule.name)));
-  std::vector<TensorId> operands = OperandsOf(graph_[rule.name.node].source);
+  const auto operands = OperandsOf(graph_[rule.name.node].source);
   if (const auto* other = std::get_if<SpecName>(&rule.is)) {
     absl::StrAppend(&message, ", but it is set ",
                     rule.factor == 1

@@ -27,13 +27,12 @@ std::optional<TensorId> OpenInit(const Graph& graph, TensorId id,
 }
 
 // What must have a shape for `id` to have one, but for an initialiser.
-std::vector<TensorId> NeedsOf(const Graph& graph, TensorId id, bool is_given) {
+absl::Span<const TensorId> NeedsOf(const Graph& graph, TensorId id,
+                                   bool is_given) {
   const TensorSource& source = graph[id].source;
-  std::vector<TensorId> needs;
-  if (!is_given) needs = OperandsOf(source);
+  if (is_given) return {};
   const auto* dim = std::get_if<DimSource>(&source);
-  if (dim != nullptr && !is_given) needs.push_back(dim->of);
-  return needs;
+  return dim == nullptr ? OperandsOf(source) : absl::MakeConstSpan(&dim->of, 1);
 }
 
 // The einsums that size rules name, or whose rules are wanted.

@@ -60,7 +60,7 @@ Naming NameAxes(const Shapes& shapes, TensorId id, const TensorSource& source) {
   constexpr std::array<absl::string_view, 3> kRows = {"batch", "output",
                                                       "input"};
   Naming naming;
-  std::vector<TensorId> operands = OperandsOf(source);
+  const absl::Span<const TensorId> operands = OperandsOf(source);
   if (const EinsumSpec* spec = SpecOf(source)) {
     int place = 0;
     for (size_t i = 0; i < operands.size(); ++i, place += 3) {
@@ -144,6 +144,39 @@ class Projector {
   absl::flat_hash_map<std::string, IteratorId> loops_;
 };
 
+// Whether all tensors have one cell, so that there is no loop, and no spec
+// tells more than one piece or a position.
+bool IsOfOneCell(const Shapes& shapes, TensorId id,
+                 const TensorSource& source) {
+  const auto* compute = std::get_if<ComputeSource>(&source);
+  if (compute == nullptr || compute->spec() != nullptr) return false;
+  auto is_one_cell = [&](TensorId tensor) {
+    return absl::c_all_of(shapes.at(tensor).rows, [](const Dims& row) {
+      return absl::c_all_of(row, [](int64_t size) { return size == 1; });
+    });
+  };
+  return is_one_cell(id) && absl::c_all_of(compute->operands, is_one_cell);
+}
+
+// The projections of such a tensor.
+ProjectedPiece OneCell(const Shapes& shapes, TensorId id,
+                       absl::Span<const TensorId> operands) {
+  auto first = [&](TensorId tensor) {
+    const Shape& shape = shapes.at(tensor);
+    return Indices(
+        shape.rows[0].size() + shape.rows[1].size() + shape.rows[2].size(),
+        Affine(0));
+  };
+  ProjectedPiece piece;
+  piece.projections.lhs = first(id);
+  piece.projections.operands.reserve(operands.size());
+  for (size_t k = 0; k < operands.size(); ++k) {
+    piece.projections.operands.push_back(first(operands[k]));
+    piece.operands.push_back(static_cast<int>(k));
+  }
+  return piece;
+}
+
 std::vector<EinsumPiece> PiecesOf(const TensorSource& source) {
   EinsumPiece all;
   for (size_t k = 0; k < OperandsOf(source).size(); ++k) {
@@ -176,16 +209,20 @@ bool IsEmpty(const EinsumPiece& piece, const Naming& naming,
 std::vector<ProjectedPiece> ProjectPieces(const Graph& graph,
                                           const Shapes& shapes, TensorId id) {
   const TensorSource& source = graph[id].source;
+  std::vector<ProjectedPiece> projected;
+  if (IsOfOneCell(shapes, id, source)) {
+    projected.push_back(OneCell(shapes, id, OperandsOf(source)));
+    return projected;
+  }
   Naming naming = NameAxes(shapes, id, source);
   // The sliced axis has no loop.
   const auto* slice = std::get_if<SliceSource>(&source);
   if (slice != nullptr) naming.operands[0][0] = EinsumAxis();
-  std::vector<TensorId> operands = OperandsOf(source);
+  const absl::Span<const TensorId> operands = OperandsOf(source);
   static const auto* const no_sizes = new NameSizes();
   auto names = shapes.names.find(id);
   const NameSizes& sizes =
       names == shapes.names.end() ? *no_sizes : names->second;
-  std::vector<ProjectedPiece> projected;
   for (EinsumPiece& piece : PiecesOf(source)) {
     if (IsEmpty(piece, naming, sizes)) continue;
     Projector projector(sizes, piece);

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "ocannl/core/shape/unifier.h"
 
 namespace ocannl {
@@ -70,8 +71,8 @@ class RankSystem {
     std::optional<int> length;  // determined
     bool known = false;         // something demands a length, or there is one
     bool queued = false;
-    std::vector<int> covering;  // the covers in which it is the larger
-    std::vector<int> covered;   // in which it is the smaller
+    // The covers in which it is the larger, and the smaller.
+    absl::InlinedVector<int, 2> covering, covered;
   };
   struct CoverEdge {
     int covering, covered;

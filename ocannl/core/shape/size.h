@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "ocannl/core/shape/rank.h"
 #include "ocannl/core/shape/unifier.h"
@@ -80,11 +81,11 @@ class SizeSystem {
     int64_t at_least = 1;
     int64_t by_use = 0;  // what the covering axes are; 1 if they differ
     bool covers_broadcastable = false;
-    bool is_name = false;       // of no array
-    bool empty = false;         // a part without cells: `size` is 0
-    int open = 0;               // covered axes whose size is unknown
-    std::vector<int> covering;  // the covers in which it is the larger
-    std::vector<int> covered;   // in which it is the smaller
+    bool is_name = false;  // of no array
+    bool empty = false;    // a part without cells: `size` is 0
+    int open = 0;          // covered axes whose size is unknown
+    // The covers in which it is the larger, and the smaller.
+    absl::InlinedVector<int, 2> covering, covered;
     std::vector<int> relations;
   };
   struct Relation {

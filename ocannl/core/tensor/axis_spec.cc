@@ -72,7 +72,7 @@ Tensor Composed(Graph& graph, const std::string& text, SourceLocation where,
     return ErrorTensor(graph, text, result.status().message(), where);
   }
   for (; id.index < graph.size(); ++id.index) {
-    const std::vector<TensorId> of = OperandsOf(graph[id].source);
+    const absl::Span<const TensorId> of = OperandsOf(graph[id].source);
     if (of.size() == 1 && graph[id].text == graph[of[0]].text) continue;
     graph.SetText(id, text);
   }

@@ -274,7 +274,7 @@ absl::Status CheckHolds(const Graph& graph, TensorId id, double value,
   const DType wider = WiderDType(node.dtype, node, value);
   std::string fix = absl::StrCat("make it ", Name(wider));
   for (TensorId user : nodes) {
-    const std::vector<TensorId> operands = OperandsOf(graph[user].source);
+    const absl::Span<const TensorId> operands = OperandsOf(graph[user].source);
     if (!absl::c_linear_search(operands, id)) continue;
     for (TensorId met : operands) {
       if (met == id || graph[met].dtype != node.dtype) continue;

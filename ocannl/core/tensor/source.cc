@@ -17,20 +17,21 @@ const EinsumSpec* EinsumOf(const TensorSource& source) {
   return compute == nullptr ? nullptr : compute->spec();
 }
 
-std::vector<TensorId> OperandsOf(const TensorSource& source) {
-  using Ids = std::vector<TensorId>;
+absl::Span<const TensorId> OperandsOf(const TensorSource& source) {
+  using Ids = absl::Span<const TensorId>;
   return std::visit(
-      Overload{[](const NumberSource&) { return Ids(); },
-               [](const DataSource&) { return Ids(); },
-               [](const ParamSource&) { return Ids(); },
-               [](const OffsetsSource&) { return Ids(); },
-               [](const SymbolSource&) { return Ids(); },
-               [](const DimSource&) { return Ids(); },
-               [](const SliceSource& slice) { return Ids{slice.of}; },
-               [](const ReshapeSource& reshape) { return Ids{reshape.of}; },
-               [](const ScanSource& scan) { return Ids{scan.of}; },
-               [](const ComputeSource& compute) { return compute.operands; },
-               [](const ErrorSource&) { return Ids(); }},
+      Overload{
+          [](const NumberSource&) { return Ids(); },
+          [](const DataSource&) { return Ids(); },
+          [](const ParamSource&) { return Ids(); },
+          [](const OffsetsSource&) { return Ids(); },
+          [](const SymbolSource&) { return Ids(); },
+          [](const DimSource&) { return Ids(); },
+          [](const SliceSource& slice) { return Ids(&slice.of, 1); },
+          [](const ReshapeSource& reshape) { return Ids(&reshape.of, 1); },
+          [](const ScanSource& scan) { return Ids(&scan.of, 1); },
+          [](const ComputeSource& compute) { return Ids(compute.operands); },
+          [](const ErrorSource&) { return Ids(); }},
       source);
 }
 

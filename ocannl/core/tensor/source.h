@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/id.h"
 #include "ocannl/core/base/ndarray.h"
@@ -207,8 +208,9 @@ using TensorSource =
 // The spec of a scan or of an einsum; null: it has none.
 const EinsumSpec* EinsumOf(const TensorSource& source);
 
-// The tensors that `source` reads, in order; a parameter reads none.
-std::vector<TensorId> OperandsOf(const TensorSource& source);
+// The tensors that `source` reads, in order; a parameter reads none. They are
+// in `source`, which must stay as it is meanwhile.
+absl::Span<const TensorId> OperandsOf(const TensorSource& source);
 
 }  // namespace ocannl
 
