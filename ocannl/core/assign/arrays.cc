@@ -36,6 +36,7 @@ Array GradientArray(const Graph& graph, const Shapes& shapes, TensorId id) {
 }
 
 CellLoops::CellLoops(const Dims& dims) {
+  indices.reserve(dims.size());
   for (int64_t dim : dims) {
     if (dim == 1) {
       indices.push_back(0);
@@ -101,6 +102,7 @@ void AssignPointwise(Assignments& code, int32_t lhs, std::optional<Op> accum,
   const Dims& dims = code.arrays[lhs].dims;
   CellLoops loops(dims);
   std::vector<Source> reads;
+  reads.reserve(sources.size());
   for (int32_t source : sources) {
     const Dims& from = code.arrays[source].dims;
     bool one_cell = NumElements(from) == 1;
@@ -109,12 +111,12 @@ void AssignPointwise(Assignments& code, int32_t lhs, std::optional<Op> accum,
         source, one_cell ? Indices(from.size(), Affine(0)) : loops.indices});
   }
   code.list.push_back(Assign{.lhs = lhs,
-                             .lhs_indices = loops.indices,
+                             .lhs_indices = std::move(loops.indices),
                              .accum = accum,
                              .reset = false,
                              .rhs = rhs,
                              .sources = std::move(reads),
-                             .extents = loops.extents});
+                             .extents = std::move(loops.extents)});
 }
 
 void AssignReshaped(Assignments& code, int32_t lhs, std::optional<Op> accum,

@@ -2,6 +2,7 @@
 #include "ocannl/core/assign/assignments.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -29,7 +30,7 @@ int32_t Assignments::AddArray(Array array) {
         known.dims == array.dims && known.is_merge == array.is_merge)
       << "array " << array.name << " has two meanings";
   if (known.data == nullptr) known.data = std::move(array.data);
-  if (array.memory) {
+  if (array.memory && array.memory != known.memory) {
     contradiction.Update(UpdateOf(known.name, *array.memory, known.memory));
   }
   return number->second;
@@ -139,6 +140,7 @@ std::vector<int32_t> AppendArrays(Assignments& to, From&& from) {
   to.contradiction.Update(from.contradiction);
   if (to.statics.size() < from.statics.size()) to.statics = from.statics;
   std::vector<int32_t> array_of;
+  array_of.reserve(from.arrays.size());
   for (auto& array : from.arrays) {
     array_of.push_back(to.AddArray(
         std::is_lvalue_reference_v<From> ? Array(array) : std::move(array)));
@@ -149,6 +151,10 @@ std::vector<int32_t> AppendArrays(Assignments& to, From&& from) {
 // Appends `list`, where array_of[k] is array k and `exprs` has the values.
 void AppendList(Assignments& to, std::vector<Assignment> list,
                 const ExprPool& exprs, absl::Span<const int32_t> array_of) {
+  // Exactly, where that does not make many short ones quadratic.
+  if (list.size() > to.list.size() / 2) {
+    to.list.reserve(to.list.size() + list.size());
+  }
   ExprMap copies;
   auto add_leaf = [&](const Leaf& leaf) { return to.exprs.Add(leaf); };
   for (Assignment& assignment : list) {
@@ -162,6 +168,15 @@ void AppendList(Assignments& to, std::vector<Assignment> list,
     }
     to.list.push_back(std::move(assignment));
   }
+}
+
+// Whether AddArray has seen all arrays by the names that they have.
+bool KnowsItsArrays(const Assignments& code) {
+  return code.number_of.size() == code.arrays.size() &&
+         absl::c_all_of(code.number_of, [&](const auto& name_and_number) {
+           const auto& [name, number] = name_and_number;
+           return code.arrays[number].name == name;
+         });
 }
 
 }  // namespace
@@ -189,7 +204,20 @@ void Append(Assignments& to, const Assignments& from) {
 }
 
 void Append(Assignments& to, Assignments&& from) {
+  if (to.arrays.empty() && to.exprs.size() == 0 && KnowsItsArrays(from)) {
+    to.contradiction.Update(from.contradiction);
+    if (to.statics.size() < from.statics.size()) to.statics = from.statics;
+    to.arrays = std::move(from.arrays);
+    to.number_of = std::move(from.number_of);
+    to.exprs = std::move(from.exprs);
+    to.list.reserve(to.list.size() + from.list.size());
+    absl::c_move(from.list, std::back_inserter(to.list));
+    from = {};
+    return;
+  }
+  from.number_of = {};
   const std::vector<int32_t> array_of = AppendArrays(to, std::move(from));
+  from.arrays = {};
   AppendList(to, std::move(from.list), from.exprs, array_of);
   from = {};
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
@@ -76,7 +77,11 @@ class ForwardBuilder {
   }
 
   int32_t Value(TensorId id) {
-    return code_.AddArray(ValueArray(graph_, shapes_, id));
+    const auto [number, is_new] = numbers_.try_emplace(id);
+    if (is_new) {
+      number->second = code_.AddArray(ValueArray(graph_, shapes_, id));
+    }
+    return number->second;
   }
 
   Assignments& code() { return code_; }
@@ -85,12 +90,12 @@ class ForwardBuilder {
   void Terminal(TensorId id, Expr rhs, std::vector<Source> sources) {
     CellLoops loops(shapes_.at(id).dims());
     code_.list.push_back(Assign{.lhs = Value(id),
-                                .lhs_indices = loops.indices,
+                                .lhs_indices = std::move(loops.indices),
                                 .accum = std::nullopt,
                                 .reset = false,
                                 .rhs = rhs.id(),
                                 .sources = std::move(sources),
-                                .extents = loops.extents});
+                                .extents = std::move(loops.extents)});
   }
 
   int64_t Captured(const DimSource& source) const {
@@ -167,7 +172,8 @@ class ForwardBuilder {
     const bool accumulates =
         source.accum && (RoundsTwice(id, source) || !IsPartitioned(id, pieces));
     for (size_t i = 0; i < pieces.size(); ++i) {
-      FromPiece(id, source, pieces[i], accumulates, accumulates && i == 0);
+      FromPiece(id, source, std::move(pieces[i]), accumulates,
+                accumulates && i == 0);
     }
   }
 
@@ -179,10 +185,10 @@ class ForwardBuilder {
 
   // Whether no cell gets two terms, so that accumulating is setting.
   bool IsPartitioned(TensorId id,
-                     const std::vector<ProjectedPiece>& pieces) const {
+                     absl::Span<const ProjectedPiece> pieces) const {
     std::vector<Projections> nests;
     for (const ProjectedPiece& piece : pieces) {
-      nests.push_back(piece.projections);
+      nests.push_back({piece.projections.extents, piece.projections.lhs, {}});
     }
     return IsPartition(nests, shapes_.at(id).dims());
   }
@@ -234,32 +240,35 @@ class ForwardBuilder {
     AssignPointwise(code_, Value(id), std::nullopt, start.id(), {});
   }
 
-  void FromPiece(TensorId id, const ComputeSource& source,
-                 const ProjectedPiece& piece, bool accumulates, bool reset) {
+  void FromPiece(TensorId id, const ComputeSource& source, ProjectedPiece piece,
+                 bool accumulates, bool reset) {
     std::vector<Source> sources;
     std::vector<Expr> args;
+    sources.reserve(piece.operands.size());
+    args.reserve(piece.operands.size());
     for (size_t k = 0; k < piece.operands.size(); ++k) {
       const int number = piece.operands[k];
       args.push_back(OperandLeaf(code_.exprs, graph_, source, number, k));
       sources.push_back(ReadArray{Value(source.operands[number]),
-                                  piece.projections.operands[k],
+                                  std::move(piece.projections.operands[k]),
                                   OutsideOf(source)});
     }
     Expr term = Term(source, args, graph_[id].dtype);
     code_.list.push_back(
         Assign{.lhs = Value(id),
-               .lhs_indices = piece.projections.lhs,
+               .lhs_indices = std::move(piece.projections.lhs),
                .accum = accumulates ? source.accum : std::nullopt,
                .reset = reset,
                .rhs = term.id(),
                .sources = std::move(sources),
-               .extents = piece.projections.extents});
+               .extents = std::move(piece.projections.extents)});
   }
 
   const Graph& graph_;
   const Shapes& shapes_;
   const std::optional<int32_t> step_;
   Assignments code_;
+  absl::flat_hash_map<TensorId, int32_t> numbers_;  // of the values in code_
 };
 
 bool IsLeaf(const Graph& graph, TensorId id) {

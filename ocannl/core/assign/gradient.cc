@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/contract.h"
@@ -126,8 +127,7 @@ class Backprop {
     const TensorSource& source = graph_[id].source;
     const auto* compute = std::get_if<ComputeSource>(&source);
     if (compute != nullptr) {
-      const std::vector<ProjectedPiece> pieces =
-          ProjectPieces(graph_, shapes_, id);
+      std::vector<ProjectedPiece> pieces = ProjectPieces(graph_, shapes_, id);
       const std::optional<GatherIndices> gather =
           FindGather(shapes_, id, *compute, pieces);
       if (gather) return PropagateGather(id, *compute, *gather);
@@ -140,7 +140,7 @@ class Backprop {
         if (IsContracted(*compute)) {
           PropagateProduct(id, *compute, pieces[k], k);
         } else {
-          PropagatePiece(id, *compute, pieces[k], first, k);
+          PropagatePiece(id, *compute, std::move(pieces[k]), first, k);
         }
       }
     } else if (const auto* scan = std::get_if<ScanSource>(&source)) {
@@ -167,11 +167,19 @@ class Backprop {
   static constexpr int kOperand = 4;
 
   int32_t Gradient(TensorId id) {
-    return code_.AddArray(GradientArray(graph_, shapes_, id));
+    const auto [number, is_new] = gradients_.try_emplace(id);
+    if (is_new) {
+      number->second = code_.AddArray(GradientArray(graph_, shapes_, id));
+    }
+    return number->second;
   }
 
   int32_t Value(TensorId id) {
-    return code_.AddArray(ValueArray(graph_, shapes_, id));
+    const auto [number, is_new] = values_.try_emplace(id);
+    if (is_new) {
+      number->second = code_.AddArray(ValueArray(graph_, shapes_, id));
+    }
+    return number->second;
   }
 
   // The gradient of a gather scatters, and the other way round.
@@ -240,8 +248,8 @@ class Backprop {
   }
 
   void PropagatePiece(TensorId id, const ComputeSource& source,
-                      const ProjectedPiece& piece,
-                      const std::optional<First>& first, size_t nth) {
+                      ProjectedPiece piece, const std::optional<First>& first,
+                      size_t nth) {
     ExprPool& pool = code_.exprs;
     const DType stored = graph_[id].dtype;
     const DType dtype = ComputeDType(stored);
@@ -256,7 +264,7 @@ class Backprop {
     Expr result = MakeLeaf(pool, dtype, kResult);
     Expr term = result;
     if (source.accum) term = AsStored(Term(source, args, stored), stored);
-    Projections p = piece.projections;
+    Projections& p = piece.projections;
     if (first) {
       const Expr taken = MakeLeaf(pool, first->array.dtype, kFirst);
       const Expr term_number = MakeLeaf(pool, DType::kI64, kNumber);
@@ -286,7 +294,7 @@ class Backprop {
     p.operands.push_back(p.operands[k]);  // the result's, after the swap
     p.operands[k] = p.lhs;
     std::vector<Projections> parts;
-    if (is_zero_preserving) {
+    if (is_zero_preserving && !p.extents.empty()) {
       parts = DecomposePhases(p, p.operands.size() - 1,
                               shapes_.at(operands[k]).dims(),
                               shapes_.at(id).dims());
@@ -321,8 +329,7 @@ class Backprop {
   }
 
   void AccumulatePart(TensorId id, const std::vector<TensorId>& operands,
-                      const Projections& p, size_t k, Expr rhs,
-                      double outside) {
+                      Projections p, size_t k, Expr rhs, double outside) {
     std::vector<Source> sources;
     std::vector<int> numbers(kOperand + operands.size(), -1);
     ExprId renumbered = Rewrite(code_.exprs, rhs.id(), [&](ExprId node) {
@@ -336,17 +343,19 @@ class Backprop {
       return MakeLeaf(code_.exprs, leaf->dtype, number).id();
     });
     code_.list.push_back(Assign{.lhs = Gradient(operands[k]),
-                                .lhs_indices = p.lhs,
+                                .lhs_indices = std::move(p.lhs),
                                 .accum = Op::kAdd,
                                 .reset = false,
                                 .rhs = renumbered,
                                 .sources = std::move(sources),
-                                .extents = p.extents});
+                                .extents = std::move(p.extents)});
   }
 
   const Graph& graph_;
   const Shapes& shapes_;
   Assignments code_;
+  // The numbers of those that are in code_.
+  absl::flat_hash_map<TensorId, int32_t> gradients_, values_;
 };
 
 }  // namespace
