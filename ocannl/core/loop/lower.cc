@@ -97,43 +97,52 @@ bool ReachesAll(const Assignments& code, const Assign& assign) {
                                         code.arrays[assign.lhs].dims);
 }
 
-bool IsZero(const Assignments& code, const Assign& assign) {
-  const auto* constant = std::get_if<Constant>(&code.exprs[assign.rhs]);
-  return !assign.accum && constant != nullptr && constant->bits == 0 &&
-         ReachesAll(code, assign);
-}
+// How an assignment of the code is lowered.
+struct Step {
+  const Assign* assign;  // null: elided
+  // That it starts the cells, so that nothing zeroes them before it: it sets
+  // them, as it comes once a cell, or resets them itself.
+  bool sets = false;
+  bool resets = false;
 
-using AssignList = std::vector<std::shared_ptr<const Assign>>;  // null: elided
+  std::optional<Op> accum() const {
+    return sets ? std::nullopt : assign->accum;
+  }
+  bool reset() const { return (resets || assign->reset) && !sets; }
+};
+
+bool IsZero(const Assignments& code, const Step& step) {
+  const auto* constant = std::get_if<Constant>(&code.exprs[step.assign->rhs]);
+  return !step.accum() && constant != nullptr && constant->bits == 0 &&
+         ReachesAll(code, *step.assign);
+}
 
 // Elides an assignment that only zeroes what the next one to touch the array
 // adds to, if the addition can start the cells itself: it comes once a cell,
-// and becomes an assignment, or it ends a sum in lanes. Shares what stays.
-AssignList ElideZeroInit(const Assignments& code) {
-  AssignList list;
+// and becomes an assignment, or it ends a sum in lanes.
+std::vector<Step> ElideZeroInit(const Assignments& code) {
+  std::vector<Step> steps;
+  steps.reserve(code.list.size());
   // What zeroes each array, if nothing has touched it since.
-  std::vector<std::optional<size_t>> zero_of(code.arrays.size());
+  std::vector<int32_t> zero_of(code.arrays.size(), -1);
   for (const Assignment& assignment : code.list) {
     const Assign* assign = std::get_if<Assign>(&assignment);
     if (assign == nullptr) continue;
-    auto& kept = list.emplace_back(std::shared_ptr<void>(), assign);
-    auto touch = [&](const ReadArray& read) { zero_of[read.array].reset(); };
+    Step& step = steps.emplace_back(Step{assign});
+    auto touch = [&](const ReadArray& read) { zero_of[read.array] = -1; };
     for (const Source& source : assign->sources) WalkArrays(source, touch);
-    std::optional<size_t>& zero = zero_of[assign->lhs];
-    if (zero && assign->accum == Op::kAdd && !assign->reset) {
-      const bool once =
+    int32_t& zero = zero_of[assign->lhs];
+    if (zero >= 0 && assign->accum == Op::kAdd && !assign->reset) {
+      step.sets =
           !assign->lookup && IsBijective(assign->extents, assign->lhs_indices,
                                          code.arrays[assign->lhs].dims);
-      if (once || FindLanes(code, *assign)) {
-        const auto starts = std::make_shared<Assign>(*assign);
-        starts->reset = !once;
-        if (once) starts->accum.reset();
-        kept = starts;
-        list[*zero].reset();
-      }
+      step.resets = !step.sets && FindLanes(code, *assign);
+      if (step.sets || step.resets) steps[zero].assign = nullptr;
     }
-    zero = IsZero(code, *kept) ? std::optional(list.size() - 1) : std::nullopt;
+    zero = IsZero(code, step) ? static_cast<int32_t>(steps.size()) - 1
+                              : int32_t{-1};
   }
-  return list;
+  return steps;
 }
 
 // The role of an array that is not kept after a run.
@@ -151,28 +160,27 @@ class Lowering {
  public:
   // `owned`, if any, is `code`.
   Lowering(const Assignments& code, Assignments* owned)
-      : code_(code), owned_(owned), list_(ElideZeroInit(code)) {}
+      : code_(code), owned_(owned), steps_(ElideZeroInit(code)) {}
 
   absl::StatusOr<LoopProgram> Run() {
     program_.name = RoutineName(code_);
     OCANNL_RETURN_IF_ERROR(code_.contradiction);
     OCANNL_RETURN_IF_ERROR(CheckConstants(code_));
+    if (owned_ != nullptr) owned_->number_of = {};
     DeclareStatics();
     FindUses();
     buffer_of_.resize(code_.arrays.size());
+    program_.buffers.reserve(code_.arrays.size());
     for (size_t k = 0; k < code_.arrays.size(); ++k) {
       OCANNL_RETURN_IF_ERROR(Declare(static_cast<int32_t>(k)));
     }
+    program_.body.stmts.reserve(code_.list.size());
     size_t next = 0;
     for (size_t k = 0; k < code_.list.size(); ++k) {
       std::visit(
           Overload{
               [&](const BlockComment& comment) { Emit(Comment{comment.text}); },
-              [&](const Assign&) {
-                if (const auto assign = std::move(list_[next++])) {
-                  LowerAssign(*assign);
-                }
-              },
+              [&](const Assign&) { LowerStep(steps_[next++], k); },
           },
           code_.list[k]);
       if (owned_ != nullptr) owned_->list[k] = BlockComment{};
@@ -217,18 +225,19 @@ class Lowering {
 
   void FindUses() {
     uses_.resize(code_.arrays.size());
-    for (const auto& assign : list_) {
+    for (const Step& step : steps_) {
+      const Assign* assign = step.assign;
       if (assign == nullptr) continue;
       auto read = [&](int32_t array) {
         uses_[array].read_first |= !uses_[array].written;
       };
-      if (assign->accum && !assign->reset) read(assign->lhs);
+      if (step.accum() && !step.reset()) read(assign->lhs);
       for (const Source& source : assign->sources) {
         WalkArrays(source, [&](const ReadArray& r) { read(r.array); });
       }
       Use& use = uses_[assign->lhs];
       if (std::exchange(use.written, true)) continue;
-      use.part_first = !assign->reset && !ReachesAll(code_, *assign);
+      use.part_first = !step.reset() && !ReachesAll(code_, *assign);
     }
   }
 
@@ -254,10 +263,22 @@ class Lowering {
     return absl::OkStatus();
   }
 
+  // That of the assignment `number` of the code.
+  void LowerStep(const Step& step, size_t number) {
+    if (step.assign == nullptr) return;
+    if (!step.sets && !step.resets) return LowerAssign(*step.assign);
+    Assign starts = owned_ != nullptr
+                        ? std::move(std::get<Assign>(owned_->list[number]))
+                        : *step.assign;
+    if (step.sets) starts.accum.reset();
+    starts.reset = step.resets;
+    LowerAssign(starts);
+  }
+
   void Emit(Stmt stmt) { program_.body.stmts.push_back(std::move(stmt)); }
 
   void LowerAssign(const Assign& assign) {
-    if (IsZero(code_, assign) && !assign.extents.empty()) {
+    if (IsZero(code_, {&assign}) && !assign.extents.empty()) {
       return Emit(ZeroOut{buffer_of_[assign.lhs]});
     }
     const std::optional<LaneSplit> lanes = FindLanes(code_, assign);
@@ -372,7 +393,7 @@ class Lowering {
 
   const Assignments& code_;
   Assignments* const owned_;
-  AssignList list_;
+  std::vector<Step> steps_;          // of each Assign
   std::vector<int32_t> static_of_;   // in program_, -1: unused
   std::vector<Use> uses_;            // of each array
   std::vector<BufferId> buffer_of_;  // of each array in use

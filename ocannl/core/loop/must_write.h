@@ -74,11 +74,15 @@ class MustWriteRegions {
   static bool Join(const Box& other, Box& box);
   std::vector<Written>& Of(BufferId buffer);
   void Add(BufferId buffer, Box box);
+  bool IsForGood(BufferId buffer) const;
   void ForgetPrivate();
   Box BoxOf(const Access& cell) const;
   Box Everything(BufferId buffer) const;
 
   const LoopProgram& program_;
+  // Buffers all of which is written, by one statement outside of loops: most of
+  // many small nests. No box is kept of them.
+  IdVector<BufferId, bool> whole_;
   absl::flat_hash_map<IteratorId, int64_t> extents_;  // of every loop so far
   std::vector<Scope> scopes_;
   // Of buffers that were written; those of outer scopes first.
