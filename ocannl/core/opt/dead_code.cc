@@ -117,9 +117,9 @@ void Sweep(const LoopProgram& program, const Liveness& live, Block& block) {
 }
 
 // Numbers what is still mentioned anew.
-LoopProgram Compact(const LoopProgram& program, const Liveness& live) {
-  LoopProgram compact{.name = program.name,
-                      .statics = program.statics,
+LoopProgram Compact(LoopProgram program, const Liveness& live) {
+  LoopProgram compact{.name = std::move(program.name),
+                      .statics = std::move(program.statics),
                       .buffers = {},
                       .locals = {},
                       .exprs = {},
@@ -127,16 +127,18 @@ LoopProgram Compact(const LoopProgram& program, const Liveness& live) {
                       .body = {}};
   IdVector<BufferId, BufferId> buffers;
   for (BufferId k : program.buffers.ids()) {
-    buffers.push_back(live.IsLive(k) ? compact.buffers.Add(program.buffers[k])
-                                     : BufferId());
+    buffers.push_back(live.IsLive(k)
+                          ? compact.buffers.Add(std::move(program.buffers[k]))
+                          : BufferId());
   }
   IdVector<LocalId, LocalId> locals;
   for (LocalId k : program.locals.ids()) {
-    locals.push_back(live.IsLive(k) ? compact.locals.Add(program.locals[k])
-                                    : LocalId());
+    locals.push_back(live.IsLive(k)
+                         ? compact.locals.Add(std::move(program.locals[k]))
+                         : LocalId());
   }
   compact.body =
-      Renumber(program, program.body,
+      Renumber(program, std::move(program.body),
                {.buffer = [&](BufferId buffer) { return buffers[buffer]; },
                 .local = [&](LocalId local) { return locals[local]; },
                 .iterator = [](IteratorId iterator) { return iterator; }},
@@ -149,7 +151,7 @@ LoopProgram Compact(const LoopProgram& program, const Liveness& live) {
 LoopProgram EliminateDeadCode(LoopProgram program) {
   const Liveness live(program);
   Sweep(program, live, program.body);
-  return Compact(program, live);
+  return Compact(std::move(program), live);
 }
 
 }  // namespace ocannl

@@ -214,10 +214,32 @@ class Virtualizer {
     }
     for (size_t k : uses) {
       Inline(*nest, stmts()[k]);
-      FindEffects(program_, stmts()[k], effects_[k]);
+      if (nest->iterators.empty() && effects_[k].lookups.empty() &&
+          std::holds_alternative<Set>(stmts()[k])) {
+        MoveReads(definition, target.buffer, effects_[k]);
+      } else {
+        FindEffects(program_, stmts()[k], effects_[k]);
+      }
       AddReader(k, effects_[definition].reads);
     }
     return "";
+  }
+
+  // Puts what the definition reads in the place of its cell: what FindEffects
+  // finds in an assignment of one cell, without a walk.
+  void MoveReads(size_t definition, BufferId buffer, Effects& use) const {
+    auto is_cell = [&](const Access* read) { return read->buffer == buffer; };
+    use.reads.erase(std::remove_if(use.reads.begin(), use.reads.end(), is_cell),
+                    use.reads.end());
+    const Effects& moved = effects_[definition];
+    for (const Access* read : moved.reads) {
+      if (!absl::c_linear_search(use.reads, read)) use.reads.push_back(read);
+    }
+    for (const Lookup* lookup : moved.lookups) {
+      if (!absl::c_linear_search(use.lookups, lookup)) {
+        use.lookups.push_back(lookup);
+      }
+    }
   }
 
   // Whether statement `at` looks up cells of the nest, or in other buffers by
@@ -262,6 +284,7 @@ class Virtualizer {
       return kSeveralSteps;
     }
     Indices indices;
+    indices.reserve(target.indices.size());
     for (const Affine& index : target.indices) {
       if (index.terms().size() > 1) {
         return "one index of its cells stands for several axes, as where a "
@@ -326,6 +349,7 @@ class Virtualizer {
         return program_.Read(LookedUpAt(nest, *lookup)).id();
       }
       if (site == nullptr || site->buffer != target.buffer) return id;
+      if (nest.iterators.empty()) return nest.set->value;
       const Binding bind{target, *site};
       return RewriteLeaves(
           program_, nest.set->value, [&](const LeafValue& inner) {
