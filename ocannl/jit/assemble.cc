@@ -105,7 +105,8 @@ class Assembly {
       debug->rows = LinesOf(program, blocks);
     }
     OCANNL_ASSIGN_OR_RETURN(
-        nests_, LowerToVcode(program, blocks, isa, /*observer=*/nullptr, skip));
+        nests_, LowerToVcode(program, blocks, isa, /*observer=*/nullptr, skip,
+                             /*has_text=*/logger != nullptr));
     CHECK(code_.init(asmjit::Environment::host()) == asmjit::kErrorOk);
     code_.setErrorHandler(&errors_);
     if (logger != nullptr) code_.setLogger(logger);

@@ -72,11 +72,12 @@ absl::Span<const VcodePass> VcodePasses() { return kPasses; }
 
 absl::StatusOr<std::vector<Nest>> LowerToVcode(
     LoopProgram& program, absl::Span<const Block> blocks, Isa isa,
-    const VcodeObserver& observer, absl::Span<const std::string> skip) {
+    const VcodeObserver& observer, absl::Span<const std::string> skip,
+    bool has_text) {
   std::vector<Nest> nests;
   nests.reserve(blocks.size());
   for (const Block& block : blocks) {
-    Nest nest = Select(program, block, isa);
+    Nest nest = Select(program, block, isa, has_text || observer);
     if (const For* shared = FindSharedLoop(block)) {
       CHECK_EQ(nest.loops[0].iterator, shared->iterator);
       nest.loops[0].is_parallel = true;

@@ -36,11 +36,12 @@ using VcodeObserver =
 // loop that is all that a nest does is marked as such. The optional passes of
 // the names in `skip` are left out. Error, a bug of ours: a nest that comes
 // out, or, with an observer, that any pass leaves, is not valid
-// (vcode/verify.h).
+// (vcode/verify.h). Without an observer, nests have the text of their
+// statements only if `has_text`.
 absl::StatusOr<std::vector<Nest>> LowerToVcode(
     LoopProgram& program, absl::Span<const Block> blocks, Isa isa,
     const VcodeObserver& observer = nullptr,
-    absl::Span<const std::string> skip = {});
+    absl::Span<const std::string> skip = {}, bool has_text = true);
 
 }  // namespace ocannl::jit
 

@@ -61,8 +61,9 @@ class PostOrders {
 
 class Selector {
  public:
-  Selector(LoopProgram& program, Isa isa)
+  Selector(LoopProgram& program, Isa isa, bool has_text)
       : program_(program),
+        has_text_(has_text),
         unroller_(program, isa),
         builder_(program, unroller_),
         draws_(program, unroller_, builder_),
@@ -225,6 +226,7 @@ class Selector {
   void Visit(const Stmt& stmt) {
     if (std::holds_alternative<Comment>(stmt)) return;
     builder_.SetSourceLoc(&stmt, [&] {
+      if (!has_text_) return std::string();
       std::string line = PrintStmt(program_, stmt, 0);
       line.resize(line.find('\n'));
       return line;
@@ -296,6 +298,7 @@ class Selector {
   }
 
   LoopProgram& program_;
+  const bool has_text_;
   Unroller unroller_;
   NestBuilder builder_;
   DrawSelector draws_;
@@ -307,8 +310,8 @@ class Selector {
 
 }  // namespace
 
-Nest Select(LoopProgram& program, const Block& block, Isa isa) {
-  return Selector(program, isa).Run(block);
+Nest Select(LoopProgram& program, const Block& block, Isa isa, bool has_text) {
+  return Selector(program, isa, has_text).Run(block);
 }
 
 }  // namespace ocannl::jit

@@ -14,8 +14,9 @@ namespace ocannl::jit {
 // The instructions of `block`: statements of the body of a program that Verify
 // accepts, with every statement that a local of theirs lives in. Derived ops
 // are expanded; loads and common subexpressions of a basic block are computed
-// once.
-Nest Select(LoopProgram& program, const Block& block, Isa isa);
+// once. SourceLine::text is empty unless `has_text`.
+Nest Select(LoopProgram& program, const Block& block, Isa isa,
+            bool has_text = true);
 
 }  // namespace ocannl::jit
 
