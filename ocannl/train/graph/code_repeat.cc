@@ -124,8 +124,7 @@ bool BodyRepeater::Copy(const Body& body, Tensor to) {
   const std::array<Assignments*, 2> codes = {&written_.code.update,
                                              &written_.code.init};
   std::array<std::vector<Assignment>, 2> copies;
-  std::array<absl::flat_hash_map<int32_t, Array>, 2>
-      arrays;  // by their numbers
+  std::array<absl::flat_hash_map<int32_t, Array>, 2> arrays;  // by number
   for (int k : {0, 1}) {
     const Assignments& code = *codes[k];
     bool knows_all = true;
@@ -143,13 +142,15 @@ bool BodyRepeater::Copy(const Body& body, Tensor to) {
   }
   for (int k : {0, 1}) {
     Assignments& code = *codes[k];
-    for (size_t n = begin.arrays[k]; n < end.arrays[k]; ++n) {
-      code.AddArray(arrays[k].at(n));
-    }
+    absl::flat_hash_map<int32_t, int32_t> added;
+    auto add = [&](int32_t number) {
+      const auto [copy, is_new] = added.try_emplace(number);
+      if (is_new) copy->second = code.AddArray(std::move(arrays[k].at(number)));
+      return copy->second;
+    };
+    for (size_t n = begin.arrays[k]; n < end.arrays[k]; ++n) add(n);
     for (Assignment& each : copies[k]) {
-      WalkNumbers(each, [&](int32_t& number) {
-        number = code.AddArray(arrays[k].at(number));
-      });
+      WalkNumbers(each, [&](int32_t& number) { number = add(number); });
       if (auto* comment = std::get_if<BlockComment>(&each)) {
         std::vector<std::string> words = absl::StrSplit(comment->text, ' ');
         absl::c_replace(words, old, name);
