@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/loop/value_parser.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/near_names.h"
@@ -15,6 +17,23 @@ namespace {
 
 constexpr absl::string_view kTooDeep =
     "the value is nested too deeply; make a part of it a local";
+
+// The operands, with numbers, 0 and 1, for the bools that meet some, or that
+// `op` does not take: of the dtype of the others, f32 if there are none.
+std::vector<Expr> WithBoolsCounted(Op op, std::vector<Expr> args) {
+  auto is_bool = [](const Expr& arg) { return arg.dtype() == DType::kBool; };
+  const auto first = args.begin() + (op == Op::kSelect && !args.empty());
+  const auto number = std::find_if_not(first, args.end(), is_bool);
+  const bool all = number == args.end();
+  const Typing typing = Info(op).typing;
+  if (typing == Typing::kBitcast) return args;
+  if (all && Accepts(typing, DType::kBool)) return args;
+  const DType dtype = all ? DType::kF32 : number->dtype();
+  for (auto arg = first; arg != args.end(); ++arg) {
+    if (is_bool(*arg)) *arg = Convert(*arg, dtype);
+  }
+  return args;
+}
 
 }  // namespace
 
@@ -44,8 +63,10 @@ absl::StatusOr<Expr> ValueParser::Value(int precedence, int depth) {
   }
 }
 
-absl::StatusOr<Expr> ValueParser::Checked(Op op, const std::vector<Expr>& args,
+absl::StatusOr<Expr> ValueParser::Checked(Op op,
+                                          const std::vector<Expr>& operands,
                                           DType wanted, size_t offset) {
+  const std::vector<Expr> args = WithBoolsCounted(op, operands);
   std::vector<DType> types;
   for (const Expr& arg : args) types.push_back(arg.dtype());
   absl::StatusOr<DType> type = ResultType(op, types, wanted);

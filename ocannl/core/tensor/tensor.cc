@@ -17,6 +17,7 @@
 #include "ocannl/core/tensor/einsum/einsum.h"
 #include "ocannl/core/tensor/einsum/einsum_pieces.h"
 #include "ocannl/core/tensor/open_dtype.h"
+#include "ocannl/core/tensor/scalars.h"
 #include "ocannl/core/tensor/text.h"
 
 namespace ocannl {
@@ -101,8 +102,10 @@ class Builder {
   const std::vector<TensorId>& ids() const { return ids_; }
   const TensorNode& operand(int i) const { return graph_[ids_[i]]; }
 
-  // Makes the operands from number `first` on of one dtype if they can be.
-  void AdaptDTypes(size_t first, DType otherwise) {
+  // Makes the operands of `op` from number `first` on of one dtype if they can
+  // be.
+  void AdaptDTypes(std::optional<Op> op, size_t first, DType otherwise) {
+    CountBools(graph_, op, first, where_, ids_);
     UniteDTypes(graph_, first, otherwise, where_, ids_);
   }
 
@@ -152,7 +155,7 @@ Tensor PointwiseOf(Op op, absl::Span<const Arg> args,
   Builder builder(args);
   if (op != Op::kConvert && op != Op::kBitcast) {
     bool is_word = Info(op).typing == Typing::kWord;
-    builder.AdaptDTypes(op == Op::kSelect ? 1 : 0,
+    builder.AdaptDTypes(op, op == Op::kSelect ? 1 : 0,
                         is_word ? DType::kU32 : DType::kF32);
   }
   absl::StatusOr<DType> dtype =
@@ -234,7 +237,7 @@ Tensor Pointwise(Op op, absl::Span<const Arg> args) {
 
 Tensor Compose(const Arg& a, const Arg& b) {
   Builder builder({a, b});
-  builder.AdaptDTypes(0, DType::kF32);
+  builder.AdaptDTypes(Op::kMul, 0, DType::kF32);
   std::string text = ComposeText(builder.graph(), builder.ids());
   ComputeSource source = {.op = Op::kMul,
                           .accum = Op::kAdd,
@@ -248,7 +251,7 @@ Tensor Compose(const Arg& a, const Arg& b) {
 Tensor Reduce(std::optional<Op> op, Op accum, absl::string_view spec,
               absl::Span<const Arg> args, const EinsumNumbers& numbers) {
   Builder builder(args);
-  builder.AdaptDTypes(op == Op::kSelect ? 1 : 0, DType::kF32);
+  builder.AdaptDTypes(std::nullopt, op == Op::kSelect ? 1 : 0, DType::kF32);
   absl::StatusOr<EinsumSpec> parsed =
       ParseEinsum(spec, static_cast<int>(args.size()), numbers);
   absl::Status status = parsed.status();

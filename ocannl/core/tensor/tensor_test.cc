@@ -12,6 +12,7 @@
 #include "ocannl/core/tensor/dims.h"
 #include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/core/tensor/scalars.h"
 
 namespace ocannl {
 namespace {
@@ -47,6 +48,27 @@ class TensorTest : public ::testing::Test {
   Tensor y_ = MakeData("y", DType::kF32);
   Tensor w_ = MakeParam("w");
 };
+
+TEST_F(TensorTest, BoolsCountAsNumbers) {
+  const Tensor less = Less(x_, y_);
+  const Tensor chosen = PointMul(w_, less);
+  EXPECT_EQ(chosen.node().dtype, DType::kF32);
+  EXPECT_TRUE(Operand(chosen, 0).has_gradient);
+  EXPECT_FALSE(Operand(chosen, 1).has_gradient);
+  EXPECT_EQ((1 - less).node().dtype, DType::kF32);
+  EXPECT_EQ((less + MakeData("i", DType::kI32)).node().dtype, DType::kI32);
+  EXPECT_EQ((MakeData("h", DType::kF16) / less).node().dtype, DType::kF16);
+  EXPECT_EQ(Equal(less, 1).node().dtype, DType::kBool);
+  EXPECT_EQ(Select(less, less, 0.5).node().dtype, DType::kF32);
+  graph_.set_default_dtype(DType::kF64);
+  EXPECT_EQ(DecidedDType(less + less), DType::kF64);
+  EXPECT_EQ(DecidedDType(Sum(less)), DType::kF64);
+  for (const Tensor logic :
+       {less && x_, x_ && y_, x_ || 0, 1 || less, !x_, !less}) {
+    EXPECT_EQ(ErrorOf(logic), "");
+    EXPECT_EQ(logic.node().dtype, DType::kBool);
+  }
+}
 
 TEST_F(TensorTest, OperatorsBuildWhatTheySay) {
   EXPECT_EQ(Compute(x_ + y_).op, Op::kAdd);
@@ -171,9 +193,10 @@ TEST_F(TensorTest, WhatAnOpDoesNotTakeIsAnErrorNode) {
   EXPECT_EQ(ErrorOf(Sqrt(Arg(i, at))),
             "error in `sqrt(i)` (b.cc:7): `sqrt` takes floats of one type, but "
             "it was given (i32); convert the operands");
-  EXPECT_EQ(ErrorOf(Einsum1("i => 0", Arg(b, at))),
-            "error in `b ++ \"i => 0\"` (b.cc:7): a reduction takes numbers, "
-            "not bool; convert them: f32(b), in C++ Convert(b, DType::kF32)");
+  EXPECT_EQ(ErrorOf(And(Arg(b, at), x_)),
+            "error in `b & x` (b.cc:7): `&` takes integers or bools of one "
+            "type, but it was given (f32, f32); compare them first, as in (x < "
+            "1)");
   EXPECT_EQ(ErrorOf(Convert(Arg(x_, at))),
             "error in `convert(x)` (b.cc:7): it does not say to which "
             "dtype; write Convert(x, dtype)");
