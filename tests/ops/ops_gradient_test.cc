@@ -83,6 +83,7 @@ const std::vector<Row>& Rows() {
       {"stack", "stack(\"...->i, ...\", {X; o=[n]; i=[m]}, {Y; o=[n]; i=[m]})"},
       {"stack", "stack(\"..., i\", {X; o=[n]}, {X}, {Y; o=[n]})"},
       {"interleave", "interleave(\"..., i\", {X; o=[n, m]}, {Y; o=[n, m]})"},
+      {"recip_sqrt", "recip_sqrt(exp {X; o=[n]})"},
       {"every_nth", "every_nth(\"i, ...\", {X; o=[6, m]}, 3, 1)"},
       {"reshape", "reshape(\"6,_\", {X; o=[n, 3]; i=[4]})"},
       {"reshape", "reshape(\"_->8\", {X; o=[n, 12]; i=[2]})"},
@@ -96,9 +97,9 @@ const std::vector<Row>& Rows() {
 // numbers, also with a counter and of a dtype, indices, and what stops it.
 bool HasNoGradient(absl::string_view name) {
   static const auto* const names = new std::set<absl::string_view>{
-      "stop_gradient", "range",   "dim",    "one_hot",       "argmax",
-      "argmin",        "kaiming", "xavier", "embed_self_id", "uniform1",
-      "uniform",       "normal1", "normal"};
+      "stop_gradient", "range",   "range_of_shape", "dim",    "one_hot",
+      "argmax",        "argmin",  "kaiming",        "xavier", "embed_self_id",
+      "uniform1",      "uniform", "normal1",        "normal"};
   const size_t dtype = name.rfind('_') + 1;
   if (FindDType(name.substr(dtype))) name = name.substr(0, dtype - 1);
   return names->contains(absl::StripSuffix(name, "_at"));
@@ -124,6 +125,7 @@ TEST(OpsGradient, EveryFunctionHasARow) {
     const InfixOperator* infix = FindInfix(symbol);
     const bool is_pointwise = infix == nullptr ||
                               infix->form == InfixOperator::kPointwise ||
+                              infix->form == InfixOperator::kLogical ||
                               infix->form == InfixOperator::kSwapped;
     EXPECT_TRUE(is_pointwise || HasRow(symbol)) << symbol << " needs a row";
   }

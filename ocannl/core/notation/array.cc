@@ -6,13 +6,18 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/number.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/ops/print.h"
+#include "ocannl/core/tensor/arrange.h"
+#include "ocannl/core/tensor/leaf.h"
 
 namespace ocannl {
 namespace {
@@ -128,10 +133,10 @@ class ArrayParser {
     const size_t offset = lexer_.peek().offset;
     const char* sign = lexer_.Accept("-") ? "-" : "";
     OCANNL_ASSIGN_OR_RETURN(
-        const Token number,
-        lexer_.Take(Token::kNumber,
-                    "a number or a bracket, as an array holds numbers only"));
-    const std::string text = absl::StrCat(sign, number.text);
+        const std::string digits_text,
+        TakeDigits(lexer_,
+                   "a number or a bracket, as an array holds numbers only"));
+    const std::string text = sign + digits_text;
     const std::optional<Constant> digits = ParseConstant(text, DType::kF64);
     if (!digits) {
       return lexer_.ErrorAt(offset, "`", text,
@@ -170,6 +175,86 @@ bool AtArray(const Lexer& lexer) {
   ahead.Next();
   SkipElement(ahead);
   return IsSeparator(ahead.peek());
+}
+
+bool AtNumbers(const Lexer& lexer) {
+  Lexer ahead = lexer;
+  bool all = true;
+  SkipUntil(ahead, [&](const Lexer& at, int depth) {
+    const Token& token = at.peek();
+    const bool is_digits = token.kind == Token::kName && token.text[0] == '_';
+    const Bracket* open = FindOpen(token);
+    all = all && (token.kind == Token::kNumber || token.text == "-" ||
+                  is_digits || IsSeparator(token) || IsClose(token) ||
+                  (open != nullptr && open->axis));
+    return depth == 1 && IsClose(token);
+  });
+  return all;
+}
+
+bool AtBasis(Lexer lexer) {
+  if (!lexer.Accept("(")) return false;
+  SkipUntil(lexer, [](const Lexer& at, int depth) {
+    return depth == 0 && at.peek().text == ":";
+  });
+  if (!lexer.Accept(":") || lexer.peek().kind != Token::kName) return false;
+  return !FindDType(lexer.Next().text) && lexer.peek().text == ")";
+}
+
+absl::StatusOr<Tensor> TakeWithBasis(Lexer& lexer, Graph& graph,
+                                     SourceLocation where) {
+  const size_t offset = lexer.Next().offset;
+  if (lexer.peek().kind != Token::kNumber && lexer.peek().text != "-" &&
+      !(AtArray(lexer) && AtNumbers(lexer))) {
+    return lexer.Error(
+        "a basis is of a number or an array of numbers; give a parameter its "
+        "own: {w; o=[3 rgb]}");
+  }
+  OCANNL_ASSIGN_OR_RETURN(ArrayText array, ParseArray(lexer));
+  if (array.shape.dims().empty()) array.shape[RowKind::kOutput] = {1};
+  if (array.shape.dims().size() > 1) {
+    return lexer.ErrorAt(offset, "a basis is of one axis, and the array has ",
+                         array.shape.dims().size());
+  }
+  OCANNL_RETURN_IF_ERROR(lexer.Expect(":"));
+  const std::string basis(lexer.Next().text);
+  OCANNL_RETURN_IF_ERROR(lexer.Expect(")"));
+  TensorNode node =
+      Literal(graph, array.shape, array.values, array.digits, where).node();
+  ShapeSpec spec = *node.spec;
+  for (RowKind kind : kRowKinds) {
+    if (array.shape[kind].empty()) continue;
+    spec.bases[static_cast<int>(kind)] = {basis};
+  }
+  node.spec = std::move(spec);
+  node.open = kDecided;
+  node.name.clear();
+  const Tensor literal = {&graph, graph.Add(std::move(node))};
+  graph.Open(literal.id);
+  return literal;
+}
+
+Tensor StackBlock(absl::string_view bracket, std::vector<Tensor> parts,
+                  SourceLocation where) {
+  for (Tensor& part : parts) {
+    const auto* number = std::get_if<NumberSource>(&part.node().source);
+    if (number == nullptr) continue;
+    // It has the dtype of the others.
+    const double value = number->value;
+    part =
+        Literal(*part.graph, {}, {static_cast<float>(value)}, {value}, where);
+  }
+  absl::string_view spec = "...|...->i, ...";
+  if (bracket == "(") spec = "...|i, ...->...";
+  if (bracket == "[|") spec = "i, ...|...->...";
+  return Stack(spec, parts, where);
+}
+
+absl::string_view ClosingOf(absl::string_view open) {
+  for (const Bracket& bracket : kBrackets) {
+    if (bracket.open == open) return bracket.close;
+  }
+  return "";
 }
 
 void SkipUntil(Lexer& lexer,

@@ -16,6 +16,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/array.h"
 #include "ocannl/core/notation/function.h"
+#include "ocannl/core/notation/number.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/open_dtype.h"
@@ -90,11 +91,10 @@ absl::StatusOr<int64_t> TakeSize(Lexer& lexer, const Names& names) {
   double size = 0;
   if (lexer.Accept("!..") || lexer.peek().kind == Token::kName) {
     OCANNL_ASSIGN_OR_RETURN(size, TakeNamedNumber(lexer, names, true));
-  } else if (lexer.peek().kind != Token::kNumber ||
-             !absl::SimpleAtod(lexer.peek().text, &size)) {
-    return lexer.ExpectedError("an axis size");
   } else {
-    lexer.Next();
+    OCANNL_ASSIGN_OR_RETURN(std::string digits,
+                            TakeDigits(lexer, "an axis size"));
+    if (!absl::SimpleAtod(digits, &size)) size = 0;
   }
   if (size >= 1 && size <= kMaxSize && size == static_cast<int64_t>(size)) {
     return static_cast<int64_t>(size);
@@ -154,6 +154,11 @@ absl::StatusOr<Tensor> ParameterTable::Declare(
     absl::FunctionRef<absl::StatusOr<Tensor>(Tensor parameter)> first_value) {
   const absl::string_view name = declaration.name.text;
   const size_t offset = declaration.name.offset;
+  if (scope.IsBound(name)) {
+    return lexer.ErrorAt(offset, "`", name,
+                         "` is what a `let` names; give the parameter another "
+                         "name");
+  }
   if (const std::optional<Tensor> known = scope.FindDeclared(name)) {
     // The body of a function declares it each time.
     if (offsets_.contains(offset) || scope.is_trial()) return *known;

@@ -140,7 +140,8 @@ class Definer {
       const bool is_leaf = std::holds_alternative<ParamSource>(source) &&
                            parsed.parameters.empty();
       const bool is_pointwise =
-          compute != nullptr && compute->op && *compute->op != Op::kConvert &&
+          compute != nullptr && compute->op &&
+          (*compute->op != Op::kConvert || graph.IsOpen(id)) &&  // of a bool
           *compute->op != Op::kBitcast && compute->spec() == nullptr;
       if (is_leaf || is_pointwise ||
           std::holds_alternative<NumberSource>(source)) {

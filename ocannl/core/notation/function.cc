@@ -18,6 +18,7 @@
 #include "ocannl/core/tensor/indexing.h"
 #include "ocannl/core/tensor/initializer.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/core/tensor/scalars.h"
 #include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {
@@ -28,6 +29,8 @@ using Call = FunctionCall;
 constexpr double kScaleSquared = 6;  // of the source documents
 constexpr int kMaxStacked = 64;
 constexpr char kLastAxis[] = "..., i";
+constexpr char kLastOfAny[] = "...|...->..., i";
+constexpr char kFirstOfAny[] = "...|...->i, ...";
 
 Tensor TensorAt(const Call& call, size_t k) {
   return std::get<Tensor>(call.args[k].value);
@@ -101,11 +104,45 @@ class FunctionTable {
   std::vector<Function> functions;
 };
 
+// "2|_->4": positions are sizes, and _ is open.
+absl::StatusOr<Shape> ShapeOf(const std::string& text) {
+  OCANNL_ASSIGN_OR_RETURN(EinsumSpec spec,
+                          ParseEinsum(absl::StrCat(text, " => "), 1));
+  Shape shape;
+  bool fits = true;
+  for (RowKind kind : kRowKinds) {
+    const EinsumRow& row = spec.operands[0][static_cast<int>(kind)];
+    fits = fits && !row.variable;
+    ForEachAxis(row, [&](const EinsumAxis& axis) {
+      const bool open = axis.is_plain() && axis.name == "_";
+      fits = fits && (open || (axis.is_position() && axis.position > 0));
+      shape[kind].push_back(open ? 0 : axis.position);
+    });
+  }
+  if (fits) return shape;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", text, "\" is no shape; write one such as \"2|3->4,_\""));
+}
+
 void AddIndexing(FunctionTable& table) {
   table.Add("range", 0, 1, "", [](const Call& c, const Numbers& n) {
     return Range(*c.graph, n[0], DType::kF32, c.where);
   });
+  table.Add("range_of_shape", 0, 0, "2,3",
+            [](const Call& c, const Numbers&) -> absl::StatusOr<Tensor> {
+              OCANNL_ASSIGN_OR_RETURN(Shape shape, ShapeOf(c.spec));
+              const int64_t cells = NumElements(shape.dims());
+              if (cells == 0) {
+                return absl::InvalidArgumentError(
+                    "nothing tells what `_` is here; write its size");
+              }
+              const Tensor range = Range(*c.graph, cells, DType::kF32, c.where);
+              return Reshape(Arg(range, c.where), shape);
+            });
   table.Add("dim", 1, [](const Call& c) {
+    const Tensor of = TensorAt(c, 0);
+    // A size that a spec captured is one already.
+    if (std::holds_alternative<DimSource>(of.node().source)) return of;
     return EmbedDim(TensorAt(c, 0), {kRowKinds.begin(), kRowKinds.end()},
                     c.where);
   });
@@ -137,30 +174,11 @@ void AddIndexing(FunctionTable& table) {
             });
 }
 
-// "2|_->4": positions are sizes, and _ is open.
-absl::StatusOr<Shape> ShapeOf(const std::string& text) {
-  OCANNL_ASSIGN_OR_RETURN(EinsumSpec spec,
-                          ParseEinsum(absl::StrCat(text, " => "), 1));
-  Shape shape;
-  bool fits = true;
-  for (RowKind kind : kRowKinds) {
-    const EinsumRow& row = spec.operands[0][static_cast<int>(kind)];
-    fits = fits && !row.variable;
-    ForEachAxis(row, [&](const EinsumAxis& axis) {
-      const bool open = axis.is_plain() && axis.name == "_";
-      fits = fits && (open || (axis.is_position() && axis.position > 0));
-      shape[kind].push_back(open ? 0 : axis.position);
-    });
-  }
-  if (fits) return shape;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "\"", text, "\" is no shape; write one such as \"2|3->4,_\""));
-}
-
 void AddArranging(FunctionTable& table) {
   table.Add("interleave", 2, 0, kLastAxis, [](const Call& c, const Numbers&) {
     return Interleave(c.spec, TensorAt(c, 0), TensorAt(c, 1), c.where);
   });
+  table.functions.back().default_spec = kLastOfAny;
   table.Add("every_nth", 1, 2, kLastAxis, [](const Call& c, const Numbers& n) {
     return EveryNth(c.spec, TensorAt(c, 0), n[0], n[1], c.where);
   });
@@ -184,7 +202,8 @@ void AddArranging(FunctionTable& table) {
                                    }
                                    return Stack(call.spec, parts, call.where);
                                  },
-                             .spec = "i, ..."});
+                             .spec = "i, ...",
+                             .default_spec = kFirstOfAny});
 }
 
 // uniform1(), uniform1_at(counter), uniform1_f64(), uniform1_at_f64(counter).
@@ -228,8 +247,14 @@ std::vector<Function> MakeFunctions() {
   FunctionTable table;
   for (Op op : AllOps()) {
     if (IsInfix(op) || op == Op::kConvert || op == Op::kBitcast) continue;
-    table.Add(std::string(Info(op).text), Info(op).arity,
-              [op](const Call& call) { return Pointwise(op, call.args); });
+    table.Add(
+        std::string(Info(op).text), Info(op).arity, [op](const Call& call) {
+          return op == Op::kNot ? !call.args[0] : Pointwise(op, call.args);
+        });
+    if (op == Op::kRsqrt) {
+      table.functions.push_back(table.functions.back());
+      table.functions.back().name = "recip_sqrt";
+    }
   }
 #define OCANNL_CONVERSIONS(enumerator, text, type)      \
   table.Add(text, 1, [](const Call& call) {             \
@@ -299,15 +324,23 @@ std::vector<std::string> FunctionNames() {
 
 bool TakesSoMany(const Function& function, const FunctionCall& call) {
   const int given = static_cast<int>(call.args.size());
-  return function.takes_spec() != call.spec.empty() &&
-         function.min_args <= given && given <= function.max_args;
+  const bool spec_fits =
+      call.spec.empty() ? !function.needs_spec() : function.takes_spec();
+  return spec_fits && function.min_args <= given && given <= function.max_args;
 }
 
 absl::StatusOr<Tensor> CallFunction(const Function& function,
                                     const FunctionCall& call) {
-  if (TakesSoMany(function, call)) return function.apply(call);
+  if (TakesSoMany(function, call)) {
+    if (!call.spec.empty() || !function.takes_spec()) {
+      return function.apply(call);
+    }
+    FunctionCall with_spec = call;
+    with_spec.spec = function.default_spec;
+    return function.apply(with_spec);
+  }
   const std::string hint = NameHabitHint(function.name, /*is_call=*/true);
-  if (function.takes_spec() == call.spec.empty()) {
+  if (call.spec.empty() ? function.needs_spec() : !function.takes_spec()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "`", function.name, "` takes ",
         function.takes_spec() ? "a spec in quotes first" : "no spec",

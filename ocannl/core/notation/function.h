@@ -40,8 +40,11 @@ struct Function {
   // An example of the spec that stands, in quotes, before the arguments; empty:
   // it takes none.
   std::string spec = "";
+  // The spec if none is given; empty: one must be.
+  std::string default_spec = "";
 
   bool takes_spec() const { return !spec.empty(); }
+  bool needs_spec() const { return takes_spec() && default_spec.empty(); }
 };
 
 // The function of that name, or null.

@@ -58,7 +58,6 @@ std::string IndexHint(absl::string_view rest) {
 // For a number with the letters `word` right behind it.
 std::string SuffixHint(absl::string_view word) {
   if (word == "j" || word == "J") return HabitHint("1j");
-  if (absl::StartsWith(word, "_")) return HabitHint("1_000");
   const bool is_type =
       word.find_first_not_of("fFlLuU") == word.npos && word.size() <= 3;
   return HabitHint(is_type ? "1f" : "2x");

@@ -24,9 +24,14 @@ absl::StatusOr<LetHead> TakeLet(Lexer& lexer) {
   OCANNL_RETURN_IF_ERROR(lexer.Expect("let"));
   if (lexer.Accept("%")) OCANNL_RETURN_IF_ERROR(lexer.Expect("op"));
   OCANNL_ASSIGN_OR_RETURN(Token name, TakeName(lexer, "a name behind `let`"));
-  LetHead head{.name = name, .arguments = {}};
-  while (lexer.peek().kind == Token::kName) {
-    const Token argument = lexer.Next();
+  LetHead head{.name = name, .arguments = {}, .labels = {}};
+  while (lexer.peek().kind == Token::kName || IsNext(lexer, "~")) {
+    const bool has_label = lexer.Accept("~");
+    OCANNL_ASSIGN_OR_RETURN(Token argument, TakeName(lexer, "a label"));
+    head.labels.emplace_back(has_label ? argument.text : "");
+    if (has_label && lexer.Accept(":")) {
+      OCANNL_ASSIGN_OR_RETURN(argument, TakeName(lexer, "an argument's name"));
+    }
     if (absl::c_linear_search(head.arguments, argument.text)) {
       return lexer.ErrorAt(argument, "two arguments are `", argument.text,
                            "`; give one another name");
@@ -46,7 +51,8 @@ bool AtOperand(const Lexer& lexer, const Scope& scope) {
   if (token.kind == Token::kNumber) return true;
   if (token.kind == Token::kName) return !AtIn(lexer) || scope.Has("in");
   if (token.kind != Token::kSymbol) return IsQuotedName(token);
-  for (absl::string_view start : {"(", "[", "[|", "{", "!.", "!..", "!@"}) {
+  for (absl::string_view start :
+       {"(", "[", "[|", "{", "!.", "!..", "!@", "~-"}) {
     if (token.text == start) return true;
   }
   return false;
@@ -55,6 +61,31 @@ bool AtOperand(const Lexer& lexer, const Scope& scope) {
 Tensor NamedAnew(Tensor value, int32_t first, const std::string& name) {
   const bool is_new = value.id.index >= first && !value.node().named;
   return is_new ? Named(value, name) : value;
+}
+
+std::string TensorFunction::LabelOf(size_t k) const {
+  return k < labels.size() ? labels[k] : "";
+}
+
+std::optional<Arguments> TensorFunction::Match(const Arguments& given) const {
+  const bool in_order = absl::c_all_of(
+      given, [](const auto& argument) { return argument.first.empty(); });
+  std::vector<std::optional<Tensor>> values(arguments.size());
+  for (const auto& [label, value] : given) {
+    size_t place = 0;
+    while (place < values.size() &&
+           (values[place] || (!in_order && LabelOf(place) != label))) {
+      ++place;
+    }
+    if (place == values.size()) return std::nullopt;
+    values[place] = value;
+  }
+  Arguments matched;
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (!values[k]) return std::nullopt;
+    matched.emplace_back(arguments[k], *values[k]);
+  }
+  return matched;
 }
 
 std::string TensorFunction::Label(const Arguments& given) const {
@@ -69,19 +100,24 @@ std::string TensorFunction::Label(const Arguments& given) const {
 }
 
 std::string TensorFunction::Usage() const {
+  std::vector<std::string> texts = arguments;
+  for (size_t k = 0; k < texts.size(); ++k) {
+    if (LabelOf(k).empty()) continue;
+    texts[k] = absl::StrCat("~", LabelOf(k), ":", texts[k]);
+  }
   return absl::StrCat("`", name, "` takes ", arguments.size(),
                       arguments.size() == 1 ? " argument" : " arguments",
-                      "; write ", name, "(", absl::StrJoin(arguments, ", "),
-                      ")");
+                      "; write ", name, "(", absl::StrJoin(texts, ", "), ")");
 }
 
 void TensorFunctions::Add(TensorFunction function) {
+  functions_.erase(functions_.begin() + known_, functions_.end());
   functions_.push_back(std::move(function));
   known_ = functions_.size();
 }
 
 std::optional<size_t> TensorFunctions::Find(absl::string_view name) const {
-  for (size_t k = 0; k < known_; ++k) {
+  for (size_t k = known_; k-- > 0;) {
     if (functions_[k].name == name) return k;
   }
   return std::nullopt;

@@ -7,6 +7,11 @@
 //   let y = mlp points in                          y is named mlp_points
 //   relu(1 - labels *. y)
 //
+//   let l2 ~output ~target:t = (output - t) ** 2 in l2 y ~target:(2 *. x)
+//
+// A `let` may stand wherever an expression may, and a name may be that of
+// something else: the innermost one is meant. Labelled arguments come in any
+// order; `~y` is `~y:y`.
 // A function of tensors declares its parameters once, however often it is
 // called. Its body knows what stands before it, and is read where it is called,
 // and once before, for the errors that do not depend on its arguments.
@@ -30,12 +35,13 @@ namespace ocannl {
 struct LetHead {
   Token name;
   std::vector<std::string> arguments;  // none: it is a tensor
+  std::vector<std::string> labels;     // of the arguments; empty: none
 };
 
 // Whether next is `let` or `let%op`, and no tensor of the name `let`.
 bool AtLet(Lexer lexer);
-// Takes `let f x y =`. Errors: what is not that; an argument that is there
-// twice.
+// Takes `let f x ~y ~label:z =`. Errors: what is not that; an argument that is
+// there twice.
 absl::StatusOr<LetHead> TakeLet(Lexer& lexer);
 // Whether next is the `in` of a let.
 bool AtIn(const Lexer& lexer);
@@ -49,8 +55,14 @@ Tensor NamedAnew(Tensor value, int32_t first, const std::string& name);
 struct TensorFunction {
   std::string name;
   std::vector<std::string> arguments;
-  Lexer body;  // stands where it starts
+  Lexer body;                            // stands where it starts
+  std::vector<std::string> labels = {};  // of the arguments; empty: none
+  size_t bound = 0;  // how many bound names (scope.h) it knows
 
+  std::string LabelOf(size_t argument) const;
+  // What the arguments stand for: of `given`, each with its label, as many as
+  // there are. Without any labels, they are in order. Null: they do not fit.
+  std::optional<Arguments> Match(const Arguments& given) const;
   // "f_x_y": what the result is named.
   std::string Label(const Arguments& given) const;
   // "`f` takes 2 arguments; write f(x, y)"
@@ -58,12 +70,15 @@ struct TensorFunction {
 };
 
 // Those of a text, in its order. The last ones may be unknown: a body does not
-// know its own function, nor those behind.
+// know its own function, nor those behind, and a scope may have ended.
 class TensorFunctions {
  public:
+  // Forgets those that are unknown.
   void Add(TensorFunction function);
+  // The last one of that name.
   std::optional<size_t> Find(absl::string_view name) const;
   const TensorFunction& operator[](size_t k) const { return functions_[k]; }
+  size_t known() const { return known_; }
   // Makes the first `known` ones known; returns how many were.
   size_t SetKnown(size_t known);
 

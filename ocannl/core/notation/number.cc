@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/scope.h"
@@ -14,10 +15,28 @@
 
 namespace ocannl {
 
+absl::StatusOr<std::string> TakeDigits(Lexer& lexer, absl::string_view what) {
+  OCANNL_ASSIGN_OR_RETURN(const Token number, lexer.Take(Token::kNumber, what));
+  std::string text(number.text);
+  const Token& next = lexer.peek();
+  const bool goes_on = next.kind == Token::kName && next.text[0] == '_' &&
+                       next.offset == number.offset + number.text.size();
+  if (goes_on) {
+    absl::StrAppend(&text, absl::StrReplaceAll(lexer.Next().text, {{"_", ""}}));
+  }
+  return text;
+}
+
 absl::StatusOr<Tensor> TakeNumber(Lexer& lexer, absl::string_view sign,
                                   size_t offset, Graph& graph,
                                   SourceLocation where) {
-  std::string text = absl::StrCat(sign, lexer.Next().text);
+  std::string text(sign);
+  if (lexer.peek().kind == Token::kName) {
+    absl::StrAppend(&text, lexer.Next().text);  // inf, nan
+  } else {
+    OCANNL_ASSIGN_OR_RETURN(std::string digits, TakeDigits(lexer, "a number"));
+    text += digits;
+  }
   std::optional<DType> dtype;
   if (lexer.Accept(":")) {
     OCANNL_ASSIGN_OR_RETURN(dtype, TakeDType(lexer));

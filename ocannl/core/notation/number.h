@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -17,6 +18,10 @@
 #include "ocannl/core/tensor/tensor.h"
 
 namespace ocannl {
+
+// Takes the digits of the number that is next, without the `_` between them:
+// 1_000. Error: another token, where `what` stands.
+absl::StatusOr<std::string> TakeDigits(Lexer& lexer, absl::string_view what);
 
 // Takes the number that is next, behind the `sign` "" or "-", which is at
 // `offset`, and adds it to the graph. Error, at `offset`: its dtype cannot hold

@@ -2,12 +2,19 @@
 #include "ocannl/core/notation/operators.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <variant>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/habits.h"
-#include "ocannl/core/notation/number.h"
+#include "ocannl/core/tensor/dims.h"
+#include "ocannl/core/tensor/scalars.h"
 
 namespace ocannl {
 namespace {
@@ -15,8 +22,8 @@ namespace {
 using Infix = InfixOperator;
 
 constexpr Infix kInfixes[] = {
-    {"||", 1, Infix::kPointwise, Op::kOr, {}},
-    {"&&", 2, Infix::kPointwise, Op::kAnd, {}},
+    {"||", 1, Infix::kLogical, Op::kOr, {}},
+    {"&&", 2, Infix::kLogical, Op::kAnd, {}},
     {"|", 3, Infix::kPointwise, Op::kOr, {}},
     {"^", 4, Infix::kPointwise, Op::kXor, {}},
     {"&", 5, Infix::kPointwise, Op::kAnd, {}},
@@ -50,7 +57,56 @@ constexpr Infix kInfixes[] = {
     {"**.", 11, Infix::kPointwise, Op::kPow, {}},
 };
 
+Tensor ReduceBySpec(const InfixOperator& infix, absl::string_view spec,
+                    const std::vector<Arg>& args,
+                    const EinsumNumbers& numbers) {
+  Graph& graph = *std::get<Tensor>(args[0].value).graph;
+  const absl::StatusOr<NamedParts> named = NameParts(spec);
+  if (!named.ok()) return ErrorTensor(graph, named.status(), args[0].where);
+  const bool is_mul3 = args.size() == 3 && infix.op == Op::kMul;
+  const Tensor result = Reduce(is_mul3 ? Op::kMul3 : infix.op, *infix.accum,
+                               named->spec, args, numbers);
+  if (std::holds_alternative<ErrorSource>(result.node().source)) return result;
+  for (const auto& [name, cells] : named->sizes) {
+    const absl::Status status = SetDim(result, name, cells);
+    if (!status.ok()) return ErrorTensor(graph, status, args[0].where);
+  }
+  return result;
+}
+
 }  // namespace
+
+absl::StatusOr<NamedParts> NameParts(absl::string_view spec) {
+  auto is_word = [](char c) { return absl::ascii_isalnum(c) || c == '_'; };
+  NamedParts named;
+  size_t at = 0;
+  while (at < spec.size()) {
+    size_t end = at;
+    while (end < spec.size() && is_word(spec[end])) ++end;
+    const absl::string_view word = spec.substr(at, end - at);
+    const absl::string_view rest =
+        absl::StripLeadingAsciiWhitespace(spec.substr(end));
+    const absl::string_view before =
+        absl::StripTrailingAsciiWhitespace(spec.substr(0, at));
+    int64_t cells;
+    if ((absl::StartsWith(rest, "^") || absl::EndsWith(before, "^")) &&
+        absl::SimpleAtoi(word, &cells)) {
+      if (cells < 1) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "the part `", word, "` of a concatenation has no cells; give it 1 ",
+            "or more"));
+      }
+      named.sizes.emplace_back(absl::StrCat("cells_", named.sizes.size() + 1),
+                               cells);
+      named.spec += named.sizes.back().first;
+    } else {
+      end = std::max(end, at + 1);
+      absl::StrAppend(&named.spec, spec.substr(at, end - at));
+    }
+    at = end;
+  }
+  return named;
+}
 
 const AssignOperator* AcceptAssign(Lexer& lexer) {
   for (const AssignOperator& each : kAssignOperators) {
@@ -88,8 +144,12 @@ absl::StatusOr<absl::string_view> TakeSpec(Lexer& lexer,
     operands = 1 + absl::c_count(token.text, ';');
     if (infix.op) operands = std::max<size_t>(operands, 2);
   }
-  absl::Status status =
-      ParseEinsum(token.text, static_cast<int>(operands), numbers).status();
+  const absl::StatusOr<NamedParts> named = NameParts(token.text);
+  absl::Status status = named.status();
+  if (status.ok()) {
+    status =
+        ParseEinsum(named->spec, static_cast<int>(operands), numbers).status();
+  }
   if (!status.ok()) return lexer.ErrorAt(token, status.message());
   return token.text;
 }
@@ -102,15 +162,14 @@ Tensor ApplyInfix(const InfixOperator& infix, absl::string_view spec,
       [[fallthrough]];
     case InfixOperator::kPointwise:
       return Pointwise(*infix.op, args);
+    case InfixOperator::kLogical:
+      return *infix.op == Op::kAnd ? args[0] && args[1] : args[0] || args[1];
     case InfixOperator::kCompose:
       return args[0] * args[1];
     case InfixOperator::kReduceOne:
     case InfixOperator::kReducePair:
-    case InfixOperator::kReduceMany: {
-      const bool is_mul3 = args.size() == 3 && infix.op == Op::kMul;
-      return Reduce(is_mul3 ? Op::kMul3 : infix.op, *infix.accum, spec, args,
-                    numbers);
-    }
+    case InfixOperator::kReduceMany:
+      return ReduceBySpec(infix, spec, args, numbers);
     case InfixOperator::kSlice:
       break;
   }
@@ -118,9 +177,9 @@ Tensor ApplyInfix(const InfixOperator& infix, absl::string_view spec,
 }
 
 std::vector<absl::string_view> NotationSymbols() {
-  std::vector<absl::string_view> symbols = {"(",  ")",  "[",   "]", "[|",
-                                            "|]", "{",  "}",   ",", ";",
-                                            ":",  "!.", "!..", "!@"};
+  std::vector<absl::string_view> symbols = {"(",   ")",  "[", "]", "[|", "|]",
+                                            "{",   "}",  ",", ";", ":",  "!.",
+                                            "!..", "!@", "~", "~-"};
   for (const Infix& infix : kInfixes) symbols.push_back(infix.symbol);
   std::stable_sort(symbols.begin(), symbols.end(),
                    [](absl::string_view a, absl::string_view b) {

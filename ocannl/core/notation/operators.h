@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,6 +25,7 @@ namespace ocannl {
 struct InfixOperator {
   enum Form : uint8_t {
     kPointwise,   // a + b
+    kLogical,     // a && b, of bools and numbers
     kSwapped,     // a > b, which is op(b, a)
     kCompose,     // a * b
     kReduceOne,   // a ++ "spec"
@@ -63,6 +66,16 @@ absl::StatusOr<Token> TakeLogic(Lexer& lexer, absl::string_view what);
 // The operator that is written `symbol`, or null.
 const InfixOperator* FindInfix(absl::string_view symbol);
 
+// A spec with names for the parts of concatenations that are numbers of cells.
+struct NamedParts {
+  std::string spec;
+  std::vector<std::pair<std::string, int64_t>> sizes;
+};
+
+// "i => 1^i" -> "i => cells_1^i", of which cells_1 is 1. Error: a part of no
+// cells.
+absl::StatusOr<NamedParts> NameParts(absl::string_view spec);
+
 // Takes the spec of `infix`, and sets how many operands kReduceMany has.
 // Errors: there is none, and those of ParseEinsum.
 absl::StatusOr<absl::string_view> TakeSpec(Lexer& lexer,
@@ -70,7 +83,9 @@ absl::StatusOr<absl::string_view> TakeSpec(Lexer& lexer,
                                            const EinsumNumbers& numbers,
                                            size_t& operands);
 
-// What `infix`, no slice, makes of its operands; a reduction does so by `spec`.
+// What `infix`, no slice, makes of its operands; a reduction does so by `spec`,
+// where a number may be a part of a concatenation that has so many cells:
+// "i => 1^i" puts a 0 before the cells.
 Tensor ApplyInfix(const InfixOperator& infix, absl::string_view spec,
                   std::vector<Arg> args, const EinsumNumbers& numbers);
 

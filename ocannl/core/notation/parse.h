@@ -8,6 +8,8 @@
 //   (relu(1 - y *. h) ++ "...|... => 0") /. !..n   einsum; a C++-side number
 //   (moons @| batch_n) + [(1, 2); (3, 4)]          a slice; an array 2->2
 //   let f x = {w} * x + 1 in relu (f "infer")      let.h; a placeholder
+//   [x; y]  (x, y)  [| x; y |]  ([1; 2] : q)       blocks and bases: array.h
+//   (x > 1) *. x + max x y (* a comment *)         bools count as 0 and 1
 //
 // Behind a spec may stand what its names are: ["i" = 3; "..v.." = n; "j" = "i";
 // "k" = 2 * "i"; "..u.." = [2, 3]; "l" >= 4], and names for what sizes they

@@ -219,9 +219,7 @@ TEST_F(ParseErrorTest, Numbers) {
       {"2:", 3,
        "expected a dtype, which is bool, u8, u16, i32, u32, i64, u64, f8e4m3, "
        "f8e5m2, bf16, f16, f32 or f64, found the end of the text"},
-      {"[1, x]", 5,
-       "expected a number or a bracket, as an array holds numbers only, found "
-       "`x`"},
+      {"[1, 2 3]", 7, "expected `,`, `;` or `]`, found `3`"},
   });
 }
 
@@ -241,10 +239,6 @@ TEST_F(ParseErrorTest, DTypes) {
             "line 1, column 1: error in `bits_u64(x)` (net.cc:7): `bits_u64` "
             "takes a number and gives one of the same size, but it was given "
             "(f32); convert the operands");
-  EXPECT_THAT(
-      Error("(x < y) ++ \"...|... => 0\""),
-      StartsWith("line 1, column 9: error in `(x < y) ++ \"...|... => 0\"` "
-                 "(net.cc:7): a reduction takes numbers, not bool"));
 }
 
 TEST_F(ParseErrorTest, Parameters) {
@@ -329,7 +323,6 @@ TEST_F(ParseErrorTest, Lets) {
       {"let f a b = a in f x", 18, "`f` takes 2 arguments; write f(a, b)"},
       {"let f a = a in f(x, x)", 16, "`f` takes 1 argument; write f(a)"},
       {"let f a a = a in x", 9, "two arguments are `a`; give one another name"},
-      {"let x = 1 in x", 5, "there is a `x` already; take another name"},
       {"let a = 1", 10,
        "expected an operator or `in`, found the end of the text"},
   });
@@ -362,9 +355,7 @@ TEST_F(ParseErrorTest, Nesting) {
       {"(x", 3, "expected an operator or `)`, found the end of the text"},
       {"x)", 2, "expected an operator or the end of the text, found `)`"},
       {"(x]", 3, "expected an operator or `)`, found `]`"},
-      {"(x, y)", 2,
-       "expected a number or a bracket, as an array holds numbers only, found "
-       "`x`"},
+      {"(x, y]", 6, "expected an operator, `,`, `;` or `)`, found `]`"},
   });
   EXPECT_EQ(Error(std::string(1000, '(')), "line 1, column 202: " + deep);
   EXPECT_EQ(Error(std::string(1000, '-')), "line 1, column 202: " + deep);

@@ -130,9 +130,9 @@ TEST_F(ParseTest, EveryOperator) {
   EXPECT_EQ(Read("a == b"), "Equal(a, b)");
   EXPECT_EQ(Read("a <> b"), "NotEqual(a, b)");
   EXPECT_EQ(Read("a != b"), "NotEqual(a, b)");
-  EXPECT_EQ(Read("n && n"), "And(ints, ints)");
+  EXPECT_EQ(Read("n && n"), "And(NotEqual(ints, 0), NotEqual(ints, 0))");
   EXPECT_EQ(Read("n & n"), "And(ints, ints)");
-  EXPECT_EQ(Read("n || n"), "Or(ints, ints)");
+  EXPECT_EQ(Read("n || n"), "Or(NotEqual(ints, 0), NotEqual(ints, 0))");
   EXPECT_EQ(Read("n | n"), "Or(ints, ints)");
   EXPECT_EQ(Read("n ^ n"), "Xor(ints, ints)");
   EXPECT_EQ(Read("n << 2"), "Shl(ints, 2)");
@@ -166,7 +166,7 @@ TEST_F(ParseTest, Functions) {
   EXPECT_EQ(Read("relu (x)"), "Relu(x)");
   EXPECT_EQ(Read("relu sqrt x"), "Relu(Sqrt(x))");
   EXPECT_EQ(Read("not (a < b)"), "Not(Less(a, b))");
-  EXPECT_EQ(Read("not n = n"), "Equal(Not(ints), ints)");
+  EXPECT_EQ(Read("not n = n"), "Equal(Convert_i64(Equal(ints, 0)), ints)");
   EXPECT_EQ(Read("max(a, b + 1)"), "Max(a, Add(b, 1))");
   EXPECT_EQ(Read("select(a < b, a, -inf)"), "Select(Less(a, b), a, Neg(inf))");
   EXPECT_EQ(Read("fma(a, b, c)"), "Fma(a, b, c)");
@@ -183,7 +183,8 @@ TEST_F(ParseTest, EveryOperationIsAFunction) {
     const OpInfo& info = Info(op);
     bool takes_floats = Accepts(info.typing, DType::kF32);
     std::vector<std::string> args(info.arity, takes_floats ? "x" : "n");
-    if (info.typing == Typing::kSelect) args[0] = "x < x";
+    const bool takes_truth = info.typing == Typing::kSelect || op == Op::kNot;
+    if (takes_truth) args[0] = "x < x";
     if (info.typing == Typing::kWord) args.assign(info.arity, "u32(x)");
     std::string text =
         absl::StrCat(info.text, "(", absl::StrJoin(args, ", "), ")");
@@ -194,6 +195,42 @@ TEST_F(ParseTest, EveryOperationIsAFunction) {
 TEST_F(ParseTest, GivenNamesHideFunctions) {
   names_.tensors.emplace("exp", Tensor(names_.tensors.at("x")));
   EXPECT_EQ(Read("exp + 1"), "Add(x, 1)");
+}
+
+TEST_F(ParseTest, HowTextsRead) {
+  constexpr const char* kTexts[][2] = {
+      {"max a b + c", "Add(Max(a, b), c)"},
+      {"max (a) b *. c", "Mul(Max(a, b), c)"},
+      {"max a min b c", "Max(a, Min(b, c))"},
+      {"max ~-a b", "Max(Neg(a), b)"},
+      {"relu a - b", "Sub(Relu(a), b)"},
+      {"relu relu a", "Relu(Relu(a))"},
+      {"-relu a", "Neg(Relu(a))"},
+      {"where (a < b) a b", "Select(Less(a, b), a, b)"},
+      {"~-a *. b", "Mul(Neg(a), b)"},
+      {"~-a **. b", "Pow(Neg(a), b)"},
+      {"a - ~-b", "Sub(a, Neg(b))"},
+      {"not a < b", "Less(Convert_f32(Equal(a, 0)), b)"},
+      {"a < b && c", "And(Less(a, b), NotEqual(c, 0))"},
+      {"a && b || c",
+       "Or(And(NotEqual(a, 0), NotEqual(b, 0)), NotEqual(c, 0))"},
+      {"1 - (a = b)", "Sub(1, Convert_f32(Equal(a, b)))"},
+      {"(a < b) + (b < c)",
+       "Add(Convert_f32(Less(a, b)), Convert_f32(Less(b, c)))"},
+      {"(a, b) +++ \"i; j => ij\" - c", "Sub(SumAdd[i; j => ij](a, b), c)"},
+      {"let a = b in (let a = c in a) - a", "Sub(c, b)"},
+      {"a + let b = c in b - a", "Add(a, Sub(c, a))"},
+      {"let f ~x y = x - y in f a ~x:b + c", "Add(Sub(b, a), c)"},
+      {"a - (* b (* c *) *) c", "Sub(a, c)"},
+  };
+  for (const auto& [text, structure] : kTexts) {
+    EXPECT_EQ(Read(text), structure) << text;
+  }
+  EXPECT_THAT(Read("max a -b"), HasSubstr("takes 2 arguments"));
+  EXPECT_THAT(Read("max ~a:x x"), HasSubstr("`max` has no labels"));
+  EXPECT_THAT(Read("let f ~a b = a in f ~c:x x"),
+              HasSubstr("write f(~a:a, b)"));
+  EXPECT_THAT(Read("let q = x in {q}"), HasSubstr("`q` is what a `let` names"));
 }
 
 TEST_F(ParseTest, Precedence) {

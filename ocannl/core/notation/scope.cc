@@ -46,7 +46,38 @@ void AppendKeys(const Map& map, std::vector<std::string>& keys) {
   for (const auto& entry : map) keys.push_back(entry.first);
 }
 
+// `text` with blanks for all but its line ends.
+std::string Blanks(absl::string_view text) {
+  std::string blanks(text);
+  for (char& c : blanks) c = c == '\n' ? '\n' : ' ';
+  return blanks;
+}
+
 }  // namespace
+
+absl::StatusOr<std::string> WithoutComments(absl::string_view text) {
+  std::string code;
+  size_t start = 0;
+  int depth = 0;
+  bool quoted = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const absl::string_view rest = text.substr(at);
+    if (depth == 0 && text[at] == '"') quoted = !quoted;
+    if (!quoted && absl::StartsWith(rest, "(*")) {
+      if (depth++ == 0) start = at;
+      ++at;
+    } else if (depth > 0 && absl::StartsWith(rest, "*)")) {
+      ++at;
+      if (--depth == 0) {
+        code += Blanks(text.substr(start, at + 1 - start));
+      }
+    } else if (depth == 0) {
+      code += text[at];
+    }
+  }
+  if (depth == 0) return code;
+  return Lexer(text, {}).ErrorAt(start, "a comment without its `*)`");
+}
 
 bool IsNext(const Lexer& lexer, absl::string_view symbol) {
   return lexer.peek().kind == Token::kSymbol && lexer.peek().text == symbol;
@@ -112,7 +143,7 @@ absl::Status CheckNoError(const Lexer& lexer, size_t offset, Tensor tensor,
 }
 
 void Scope::Declare(std::string name, Tensor tensor) {
-  declared_.emplace(std::move(name), tensor);
+  declared_.insert_or_assign(std::move(name), tensor);
 }
 
 std::optional<Tensor> Scope::FindDeclared(absl::string_view name) const {
@@ -121,9 +152,25 @@ std::optional<Tensor> Scope::FindDeclared(absl::string_view name) const {
   return found->second;
 }
 
+Bindings Scope::Enter(size_t count, const Arguments& arguments) {
+  Bindings all = bound_;
+  Unbind(count);
+  for (const auto& [name, tensor] : arguments) Bind(name, tensor);
+  return all;
+}
+
+bool Scope::IsBound(absl::string_view name) const {
+  for (auto bound = bound_.rbegin(); bound != bound_.rend(); ++bound) {
+    if (bound->first != name || !bound->second) continue;
+    const std::optional<Tensor> declared = FindDeclared(name);
+    return !declared || declared->id != bound->second->id;
+  }
+  return false;
+}
+
 std::optional<Tensor> Scope::FindGiven(absl::string_view name) const {
-  for (const auto& [argument, tensor] : arguments_) {
-    if (argument == name) return tensor;
+  for (auto bound = bound_.rbegin(); bound != bound_.rend(); ++bound) {
+    if (bound->first == name) return bound->second;
   }
   if (std::optional<Tensor> declared = FindDeclared(name)) return declared;
   auto found = names_.tensors.find(name);
@@ -185,6 +232,7 @@ absl::Status Scope::Unknown(const Lexer& lexer, const Token& name,
         "no function `", name.text, "`", NearNamesHint(name.text, all), "; ",
         absl::Substitute(names_.fixes.function, name.text)));
   }
+  AppendKeys(bound_, all);
   AppendKeys(declared_, all);
   AppendKeys(names_.tensors, all);
   for (TensorId id{0}; id.index < graph_.size(); ++id.index) {

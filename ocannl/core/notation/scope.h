@@ -23,6 +23,9 @@
 
 namespace ocannl {
 
+// `text` with blanks for its comments (* *), which nest. Error: an open one.
+absl::StatusOr<std::string> WithoutComments(absl::string_view text);
+
 // Whether the next token is that symbol.
 bool IsNext(const Lexer& lexer, absl::string_view symbol);
 
@@ -53,6 +56,9 @@ absl::Status CheckNoError(const Lexer& lexer, size_t offset, Tensor tensor,
 // What the arguments of a function stand for.
 using Arguments = std::vector<std::pair<std::string, Tensor>>;
 
+// What names stand for; of functions: nothing.
+using Bindings = std::vector<std::pair<std::string, std::optional<Tensor>>>;
+
 class Scope {
  public:
   // Both must outlive the scope.
@@ -60,25 +66,35 @@ class Scope {
 
   const Names& names() const { return names_; }
 
-  // From here on `name` is `tensor`.
+  // From here on `name`, of a parameter or a size, is `tensor`.
   void Declare(std::string name, Tensor tensor);
   std::optional<Tensor> FindDeclared(absl::string_view name) const;
 
-  // From here on the arguments are `arguments`; returns those so far.
-  Arguments SetArguments(Arguments arguments) {
-    return std::exchange(arguments_, std::move(arguments));
+  // From here on `name` is `tensor`, or the name of a function, which hides any
+  // tensors, until the scope of the name ends.
+  void Bind(std::string name, std::optional<Tensor> tensor) {
+    bound_.emplace_back(std::move(name), tensor);
   }
+  size_t num_bound() const { return bound_.size(); }
+  // The names that were bound after the first `count` are no longer there.
+  void Unbind(size_t count) { bound_.resize(count); }
+  // From here on only the first `count` names are there, and the arguments,
+  // until `Leave` of what it returns: where a function's body is read.
+  Bindings Enter(size_t count, const Arguments& arguments);
+  void Leave(Bindings bound) { bound_ = std::move(bound); }
+  // Whether `name` is bound, but not to the parameter of that name.
+  bool IsBound(absl::string_view name) const;
 
-  // From here on each of `arguments` is `any`, in the place of any others: what
-  // the graph finds wrong with them is no error.
+  // From here on each of `arguments` is `any`: what the graph finds wrong with
+  // them is no error.
   void StartTrial(const std::vector<std::string>& arguments, Tensor any) {
-    for (const auto& name : arguments) arguments_.emplace_back(name, any);
+    for (const auto& name : arguments) Bind(name, any);
     is_trial_ = true;
   }
   bool is_trial() const { return is_trial_; }
 
-  // An argument, or else what the text declares, or else what the names have;
-  // what else the user of the graph named so.
+  // What is bound, the last first, or else what the text declares, or else what
+  // the names have; what else the user of the graph named so.
   std::optional<Tensor> FindGiven(absl::string_view name) const;
   std::optional<Tensor> FindInGraph(absl::string_view name) const;
   bool Has(absl::string_view name) const {
@@ -102,7 +118,7 @@ class Scope {
   Graph& graph_;
   const Names& names_;
   absl::flat_hash_map<std::string, Tensor> declared_;
-  Arguments arguments_;
+  Bindings bound_;
   bool is_trial_ = false;
 };
 

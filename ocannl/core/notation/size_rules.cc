@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/declaration.h"
 #include "ocannl/core/tensor/dims.h"
@@ -22,15 +24,23 @@ class RuleParser {
       : lexer_(lexer), scope_(scope), where_(where) {}
 
   // One of them: "i" = 3, "i" = "j", "i" = 2 * "j", "..v.." = [2, 3],
-  // "i" >= 3, "i" : n.
-  absl::Status NameRule(std::optional<Tensor> of) {
+  // "i" >= 3, "i" : n, "i".
+  absl::Status NameRule(std::optional<Tensor> result) {
+    std::optional<Tensor> of = result;
+    if (scope_.is_trial()) of = std::nullopt;
     OCANNL_ASSIGN_OR_RETURN(const Token token, TakeString());
     const absl::string_view name = token.text;
     absl::Status status;
     if (lexer_.Accept(":")) {
       OCANNL_ASSIGN_OR_RETURN(Token as, TakeName(lexer_, "a name for a size"));
-      if (of) return Capture(*of, token, as);
-      return absl::OkStatus();
+      return Capture(result, token, as);
+    }
+    if (IsNext(lexer_, ";") || IsNext(lexer_, "]")) {
+      // "n" alone is "n" : n, and "..v.." is "..v.." : v.
+      Token as = token;
+      while (absl::ConsumePrefix(&as.text, ".")) continue;
+      while (absl::ConsumeSuffix(&as.text, ".")) continue;
+      return Capture(result, token, as);
     }
     const Names& names = scope_.names();
     if (lexer_.Accept(">=")) {
@@ -60,13 +70,22 @@ class RuleParser {
 
  private:
   // From here on `as` is the size of what `name` stands for.
-  absl::Status Capture(Tensor of, const Token& name, const Token& as) {
-    if (scope_.FindGiven(as.text)) {
+  absl::Status Capture(std::optional<Tensor> of, const Token& name,
+                       const Token& as) {
+    if (!of) return absl::OkStatus();
+    const std::optional<Tensor> given = scope_.FindGiven(as.text);
+    const bool is_size =
+        given && (scope_.is_trial() ||
+                  std::holds_alternative<DimSource>(given->node().source));
+    if (given && !(is_size && scope_.FindDeclared(as.text))) {
       return lexer_.ErrorAt(as.offset, "there is a tensor `", as.text,
                             "` already; give the size another name");
     }
-    const Tensor size = EmbedDim(of, name.text, where_);
-    OCANNL_RETURN_IF_ERROR(CheckNoError(lexer_, name.offset, size));
+    Tensor size = *of;  // any tensor will do in a trial
+    if (!scope_.is_trial()) {
+      size = EmbedDim(*of, name.text, where_);
+      OCANNL_RETURN_IF_ERROR(CheckNoError(lexer_, name.offset, size));
+    }
     scope_.Declare(std::string(as.text), size);
     return absl::OkStatus();
   }

@@ -20,7 +20,7 @@ constexpr int kMaxStatementDepth = 100;
 
 std::vector<absl::string_view> StatementSymbols() {
   std::vector<absl::string_view> symbols = NotationSymbols();
-  symbols.insert(symbols.end(), {"~~", "~", "."});
+  symbols.insert(symbols.end(), {"~~", "."});
   for (const AssignOperator& assign : kAssignOperators) {
     symbols.push_back(assign.symbol);
   }
@@ -29,38 +29,6 @@ std::vector<absl::string_view> StatementSymbols() {
                      return a.size() > b.size();
                    });
   return symbols;
-}
-
-// `text` with blanks for all but its line ends.
-std::string Blanks(absl::string_view text) {
-  std::string blanks(text);
-  for (char& c : blanks) c = c == '\n' ? '\n' : ' ';
-  return blanks;
-}
-
-// `text` with blanks for its comments, which nest.
-absl::StatusOr<std::string> WithoutComments(absl::string_view text) {
-  std::string code;
-  size_t start = 0;
-  int depth = 0;
-  bool quoted = false;
-  for (size_t at = 0; at < text.size(); ++at) {
-    const absl::string_view rest = text.substr(at);
-    if (depth == 0 && text[at] == '"') quoted = !quoted;
-    if (!quoted && absl::StartsWith(rest, "(*")) {
-      if (depth++ == 0) start = at;
-      ++at;
-    } else if (depth > 0 && absl::StartsWith(rest, "*)")) {
-      ++at;
-      if (--depth == 0) {
-        code += Blanks(text.substr(start, at + 1 - start));
-      }
-    } else if (depth == 0) {
-      code += text[at];
-    }
-  }
-  if (depth == 0) return code;
-  return ErrorAt(text, start, "a comment without its `*)`");
 }
 
 class StatementParser {
