@@ -20,6 +20,7 @@
 #include "ocannl/core/cd/print.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/loop/loop.h"
+#include "ocannl/core/notation/operators.h"
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/core/tensor/einsum/einsum.h"
@@ -133,7 +134,9 @@ class Check {
   void ReadEinsum(const absl::Status& status) {
     if (!text_.einsum) return;
     const int count = static_cast<int>(text_.operands.size());
-    auto spec = ParseEinsum(text_.einsum->spec, count, names_.numbers);
+    const auto named = NameParts(text_.einsum->spec);
+    auto spec = named.ok() ? ParseEinsum(named->spec, count, names_.numbers)
+                           : named.status();
     if (!spec.ok()) {
       if (status.ok()) Error("a spec is read, and is not");
       return;
@@ -143,7 +146,9 @@ class Check {
       Error(absl::StrCat("it is printed as ", ToString(*spec)));
     }
     if (!status.ok()) return;
-    meaning_ = ReadSpec(*spec, text_.operands, text_.einsum->sizes, nullptr);
+    sizes_ = text_.einsum->sizes;
+    sizes_.insert(named->sizes.begin(), named->sizes.end());
+    meaning_ = ReadSpec(*spec, text_.operands, sizes_, nullptr);
     spec_ = *std::move(spec);
   }
 
@@ -170,7 +175,7 @@ class Check {
     if (!meaning_) return;
     const Shape& shape = shapes_.at(result_);
     if (meaning_->kind == SpecMeaning::kOpen) {
-      std::map<std::string, int64_t> sizes = text_.einsum->sizes;
+      std::map<std::string, int64_t> sizes = sizes_;
       auto names = shapes_.names.find(result_);
       if (names != shapes_.names.end()) {
         sizes.insert(names->second.begin(), names->second.end());
@@ -294,6 +299,7 @@ class Check {
   Shapes shapes_;
   std::vector<Values> values_;  // of the operands
   std::optional<EinsumSpec> spec_;
+  std::map<std::string, int64_t> sizes_;  // that the text gives
   std::optional<SpecMeaning> meaning_;
   TensorId result_;
   TextOutcome outcome_ = {

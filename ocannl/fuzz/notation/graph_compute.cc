@@ -233,7 +233,7 @@ Made Unary(GraphState& s) {
       "neg",  "abs",  "sqrt",     "floor", "round", "recip",        "square",
       "exp",  "log",  "exp2",     "sin",   "tanh",  "erf",          "sigmoid",
       "relu", "gelu", "softplus", "silu",  "sat01", "stop_gradient"};
-  static constexpr const char* kWhole[] = {"neg", "abs", "not"};
+  static constexpr const char* kWhole[] = {"neg", "abs"};
   const GraphValue& v = s.Pick();
   const char* name =
       IsReal(v.dtype) ? s.random.Pick(kFloats) : s.random.Pick(kWhole);
@@ -273,14 +273,52 @@ Made Broadcast(GraphState& s) {
   return GraphValue{BinaryText(s, v.text, few.text, v.dtype), v.shape, v.dtype};
 }
 
+// A comparison, or logic on numbers and comparisons.
+std::string TruthText(GraphState& s, const GraphValue& v, const GraphValue& w) {
+  static constexpr const char* kComparisons[] = {
+      "<", "<=", "==", "!=", ">", "&&", "||"};
+  const char* comparison = s.random.Pick(kComparisons);
+  const std::string truth =
+      absl::StrCat("(", v.text, " ", comparison, " ", w.text, ")");
+  if (s.random.OneIn(4)) return absl::StrCat("(not ", truth, ")");
+  if (!s.random.OneIn(4)) return truth;
+  return absl::StrCat("(", truth, " && ", w.text, ")");
+}
+
 Made Select(GraphState& s) {
-  static constexpr const char* kComparisons[] = {"<", "<=", "==", "!=", ">"};
   const GraphValue& v = s.Pick();
   const GraphValue& w = s.PickLike(v);
-  const char* comparison = s.random.Pick(kComparisons);
-  return GraphValue{absl::StrCat("select(", v.text, " ", comparison, " ",
-                                 w.text, ", ", w.text, ", ", v.text, ")"),
+  return GraphValue{absl::StrCat("select(", TruthText(s, v, w), ", ", w.text,
+                                 ", ", v.text, ")"),
                     v.shape, v.dtype};
+}
+
+// A bool that meets a number, or another one, or is summed.
+Made Count(GraphState& s) {
+  const GraphValue& v = s.Pick();
+  const GraphValue& w = s.PickLike(v);
+  const std::string truth = TruthText(s, v, w);
+  const GraphValue counted{truth, v.shape, DType::kF32};
+  switch (s.random.Below(4)) {
+    case 0:
+      return GraphValue{
+          absl::StrCat("(", truth, " + ", TruthText(s, w, v), ")"), v.shape,
+          DType::kF32};
+    case 1: {
+      const GraphAxes axes = s.NamedAxes(v);
+      GraphAxes result = axes;
+      const auto k = PickAxis(s, axes);
+      if (!k) return std::nullopt;
+      result.erase(result.begin() + static_cast<int64_t>(*k));
+      return Reduced(counted, s.random.Pick(kReductions), axes, result);
+    }
+    case 2:
+      return GraphValue{absl::StrCat("(1 - ", truth, ")"), v.shape,
+                        DType::kF32};
+    default:
+      return GraphValue{BinaryText(s, truth, v.text, v.dtype), v.shape,
+                        v.dtype};
+  }
 }
 
 Made Convert(GraphState& s) {
@@ -317,6 +355,7 @@ constexpr GraphOp kComputingOps[] = {
     {"binary", GraphFocus::kPointwise, Binary},
     {"broadcast", GraphFocus::kPointwise, Broadcast},
     {"select", GraphFocus::kPointwise, Select},
+    {"count", GraphFocus::kPointwise, Count, 2},
     {"convert", GraphFocus::kPointwise, Convert},
     {"noise", GraphFocus::kPointwise, Noise},
 };

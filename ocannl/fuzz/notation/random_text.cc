@@ -195,9 +195,13 @@ class Writer {
 
   std::string Expression(int depth) {
     if (depth == 0) return Operand();
-    switch (random_.Below(8)) {
+    switch (random_.Below(10)) {
       case 0:
         return Operand();
+      case 8:
+        return Truth(depth - 1);
+      case 9:
+        return Block(depth - 1);
       case 1: {
         static constexpr const char* kCalls[] = {
             "relu", "stretch", "2 rgb", "exp", "log", "tanh",
@@ -238,8 +242,8 @@ class Writer {
       }
       default: {
         static constexpr const char* kInfixes[] = {
-            "+", "-", "*",   "*.", "/.", "<",        "=",
-            "+", "*", "**.", "-",  "*.", "@| step +"};
+            "+", "-",   "*", "*.", "/.",        "<",  "=", "+",
+            "*", "**.", "-", "*.", "@| step +", "&&", "||"};
         const std::string a = Expression(depth - 1);
         const char* infix = random_.Pick(kInfixes);
         return absl::StrCat("(", a, " ", infix, " ", Expression(depth - 1),
@@ -249,6 +253,22 @@ class Writer {
   }
 
  private:
+  std::string Block(int depth) {
+    static constexpr const char* kBrackets[][2] = {
+        {"[", "]"}, {"(", ")"}, {"[|", "|]"}};
+    const auto& [open, close] = random_.Pick(kBrackets);
+    const std::string a = Expression(depth);
+    return absl::StrCat(open, a, "; ", Expression(depth), close);
+  }
+
+  // A bool, which may meet numbers.
+  std::string Truth(int depth) {
+    static constexpr const char* kComparisons[] = {"<", "=", ">=", "<>"};
+    const std::string a = Expression(depth);
+    const char* comparison = random_.Pick(kComparisons);
+    return absl::StrCat("(", a, " ", comparison, " ", Expression(depth), ")");
+  }
+
   std::string Operand() {
     static constexpr const char* kOperands[] = {"x",
                                                 "y",
