@@ -48,9 +48,16 @@ double NeutralElement(Op accum) {
   switch (accum) {
     case Op::kAdd:
     case Op::kSub:
+    case Op::kOr:
       return 0;
     case Op::kMul:
+    case Op::kDiv:
+    case Op::kPow:
+    case Op::kAnd:
+    case Op::kReluGate:
       return 1;
+    case Op::kSat01Gate:
+      return 0.5;
     case Op::kMax:
     case Op::kMaximum:
       return -std::numeric_limits<double>::infinity();

@@ -37,7 +37,7 @@ Projections LhsFirst(Projections p) {
 // infinities for a maximum.
 bool IsZeroPreserving(const ComputeSource& source) {
   const bool is_sum =
-      !source.op || source.op == Op::kAdd || source.op == Op::kSub;
+      !source.has_op() || source.op == Op::kAdd || source.op == Op::kSub;
   return is_sum || (source.op == Op::kMul && source.accum == Op::kAdd);
 }
 
@@ -88,7 +88,8 @@ struct First {
 std::optional<First> FindFirst(const Graph& graph, const Shapes& shapes,
                                TensorId id, const ComputeSource& source,
                                absl::Span<const ProjectedPiece> pieces) {
-  if (source.accum != Op::kMax && source.accum != Op::kMin) {
+  const bool is_extreme = source.accum == Op::kMax || source.accum == Op::kMin;
+  if (!is_extreme || (source.defined && source.defined->routes_gradient)) {
     return std::nullopt;
   }
   std::vector<Projections> nests;
@@ -274,12 +275,58 @@ class Backprop {
     std::vector<std::optional<Expr>> gradients = {g};
     if (source.op) gradients = Gradients(*source.op, args, term, g);
     if (source.defined != nullptr) {
-      gradients = GradientsOf(*source.defined, args, term, g);
+      const OpDefinition& op = *source.defined;
+      for (const auto& each : op.intermediates) {
+        args.push_back(MakeLeaf(pool, DTypeOf(op, each, dtype),
+                                kOperand + static_cast<int>(args.size())));
+      }
+      AssignIntermediates(id, operands, p, args, term, g, nth == 0);
+      gradients = GradientsOf(op, args, term, g);
     }
     for (size_t k = 0; k < gradients.size(); ++k) {
       if (!gradients[k] || !graph_[operands[k]].has_gradient) continue;
       Accumulate(id, operands, p, k, *gradients[k], OutsideOf(source),
                  IsZeroPreserving(source));
+    }
+  }
+
+  // The array of intermediate `number` of the defined operation of `id`, at the
+  // terms of `p`, of which the last operand is the result.
+  ReadArray IntermediateAt(TensorId id, const std::vector<TensorId>& operands,
+                           const Projections& p, size_t number) {
+    const OpDefinition& op =
+        *std::get<ComputeSource>(graph_[id].source).defined;
+    const auto& [name, slot, accum, leaf, value] = op.intermediates[number];
+    const DType dtype = DTypeOf(op, op.intermediates[number], graph_[id].dtype);
+    const TensorId like = slot == 0 ? id : operands[slot - 1];
+    const int32_t array =
+        code_.AddArray({.name = absl::StrCat(graph_[id].name, ".", name),
+                        .dtype = dtype,
+                        .dims = shapes_.at(like).dims()});
+    return {array, slot == 0 ? p.operands.back() : p.operands[slot - 1],
+            NeutralElement(accum)};
+  }
+
+  // Accumulates the intermediates of the defined operation of `id`; resets them
+  // before, if this `is_first`.
+  void AssignIntermediates(TensorId id, const std::vector<TensorId>& operands,
+                           Projections p, absl::Span<const Expr> args, Expr y,
+                           Expr g, bool is_first) {
+    const OpDefinition& op =
+        *std::get<ComputeSource>(graph_[id].source).defined;
+    const std::vector<Expr> values = IntermediatesOf(op, args, y, g);
+    p.operands.push_back(p.lhs);
+    for (size_t k = 0; k < values.size(); ++k) {
+      p.lhs = IntermediateAt(id, operands, p, k).indices;
+      AssignTo(id, operands, LhsFirst(p),
+               OutsideOf(std::get<ComputeSource>(graph_[id].source)),
+               {.lhs = IntermediateAt(id, operands, p, k).array,
+                .lhs_indices = {},
+                .accum = op.intermediates[k].accum,
+                .reset = is_first,
+                .rhs = values[k].id(),
+                .sources = {},
+                .extents = {}});
     }
   }
 
@@ -302,7 +349,14 @@ class Backprop {
       parts.push_back(std::move(p));
     }
     for (Projections& part : parts) {
-      AccumulatePart(id, operands, LhsFirst(std::move(part)), k, rhs, outside);
+      AssignTo(id, operands, LhsFirst(std::move(part)), outside,
+               {.lhs = Gradient(operands[k]),
+                .lhs_indices = {},
+                .accum = Op::kAdd,
+                .reset = false,
+                .rhs = rhs.id(),
+                .sources = {},
+                .extents = {}});
     }
   }
 
@@ -325,30 +379,31 @@ class Backprop {
         break;
     }
     const size_t at = leaf.id - kOperand;
+    if (at >= operands.size()) {
+      return IntermediateAt(id, operands, p, at - operands.size());
+    }
     return ReadArray{Value(operands[at]), p.operands[at], outside};
   }
 
-  void AccumulatePart(TensorId id, const std::vector<TensorId>& operands,
-                      Projections p, size_t k, Expr rhs, double outside) {
-    std::vector<Source> sources;
+  // Appends `assign`, in the loops of `p` and to its lhs; the leaves of its
+  // value are those of a gradient.
+  void AssignTo(TensorId id, const std::vector<TensorId>& operands,
+                Projections p, double outside, Assign assign) {
     std::vector<int> numbers(kOperand + operands.size(), -1);
-    ExprId renumbered = Rewrite(code_.exprs, rhs.id(), [&](ExprId node) {
+    assign.rhs = Rewrite(code_.exprs, assign.rhs, [&](ExprId node) {
       const Leaf* leaf = std::get_if<Leaf>(&code_.exprs[node]);
       if (leaf == nullptr) return node;
-      int& number = numbers[leaf->id];
-      if (number < 0) {
-        number = static_cast<int>(sources.size());
-        sources.push_back(SourceOf(id, operands, p, *leaf, outside));
+      const auto at = static_cast<size_t>(leaf->id);
+      if (at >= numbers.size()) numbers.resize(at + 1, -1);  // intermediates
+      if (numbers[at] < 0) {
+        numbers[at] = static_cast<int>(assign.sources.size());
+        assign.sources.push_back(SourceOf(id, operands, p, *leaf, outside));
       }
-      return MakeLeaf(code_.exprs, leaf->dtype, number).id();
+      return MakeLeaf(code_.exprs, leaf->dtype, numbers[at]).id();
     });
-    code_.list.push_back(Assign{.lhs = Gradient(operands[k]),
-                                .lhs_indices = std::move(p.lhs),
-                                .accum = Op::kAdd,
-                                .reset = false,
-                                .rhs = renumbered,
-                                .sources = std::move(sources),
-                                .extents = std::move(p.extents)});
+    assign.lhs_indices = std::move(p.lhs);
+    assign.extents = std::move(p.extents);
+    code_.list.push_back(std::move(assign));
   }
 
   const Graph& graph_;

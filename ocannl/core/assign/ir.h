@@ -138,8 +138,9 @@ bool IsOpenGradient(const Array& array);
 // array that it assigns: "w_code".
 std::string RoutineName(const Assignments& code);
 
-// The value that leaves every other unchanged under `accum`: 0 for kAdd and
-// kSub, 1 for kMul, -inf for kMax and kMaximum, +inf for kMin and kMinimum.
+// What a cell is reset to before `accum`: the value that leaves every other
+// unchanged, such as 0 for kAdd and -inf for kMax. 1 for kDiv and kPow, and for
+// the gates a value that is open.
 double NeutralElement(Op accum);
 
 // What accumulates terms of `dtype` by `accum`: for kMin and kMax of floats the

@@ -30,6 +30,12 @@ std::vector<TensorId> GradientOperands(const Graph& graph, TensorId id) {
                             static_cast<int32_t>(args.size())));
   }
   const DType dtype = ComputeDType(graph[id].dtype);
+  if (compute->defined != nullptr) {
+    for (const auto& each : compute->defined->intermediates) {
+      args.push_back(MakeLeaf(pool, DTypeOf(*compute->defined, each, dtype),
+                              static_cast<int32_t>(args.size())));
+    }
+  }
   const Expr y = MakeLeaf(pool, dtype, -1);
   const Expr g = MakeLeaf(pool, dtype, -2);
   const auto gradients = compute->op

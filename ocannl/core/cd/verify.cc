@@ -65,7 +65,11 @@ class Verifier {
     const DType value = TypeOf(code_.exprs, assign_.rhs);
     OCANNL_RETURN_IF_ERROR(
         ResultType(Op::kConvert, {value}, lhs.dtype).status());
-    if (!assign_.accum) return absl::OkStatus();
+    // Logic takes every dtype: a number is true unless it is 0.
+    if (!assign_.accum || *assign_.accum == Op::kAnd ||
+        *assign_.accum == Op::kOr) {
+      return absl::OkStatus();
+    }
     const DType dtype = ComputeDType(lhs.dtype);
     OCANNL_ASSIGN_OR_RETURN(const DType sum,
                             ResultType(AccumulationOf(*assign_.accum, dtype),

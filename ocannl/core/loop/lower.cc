@@ -368,6 +368,12 @@ class Lowering {
 
   Expr Accumulated(Expr cell, Op accum, Expr term) {
     cell = Convert(cell, ComputeDType(cell.dtype()));
+    const bool is_logic = accum == Op::kAnd || accum == Op::kOr;
+    if (is_logic && cell.dtype() != DType::kBool) {
+      const Expr a = NotEqual(cell, 0);
+      const Expr b = Convert(term, DType::kBool);
+      return Convert(accum == Op::kAnd ? a & b : a | b, cell.dtype());
+    }
     term = Convert(term, cell.dtype());
     const Apply* apply = std::get_if<Apply>(&program_.exprs[term.id()]);
     bool product =

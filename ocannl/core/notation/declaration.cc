@@ -28,6 +28,8 @@ constexpr double kMaxSize = 0x1p40;
 
 // Indexed by RowKind.
 constexpr std::array<absl::string_view, 3> kRowLetters = {"b", "o", "i"};
+constexpr std::array<absl::string_view, 3> kRowWords = {
+    "batch_dims", "output_dims", "input_dims"};
 
 std::string RowText(RowKind kind, const std::optional<Dims>& dims) {
   absl::string_view letter = kRowLetters[static_cast<int>(kind)];
@@ -35,12 +37,16 @@ std::string RowText(RowKind kind, const std::optional<Dims>& dims) {
   return absl::StrCat(letter, "=[", absl::StrJoin(*dims, ", "), "]");
 }
 
-// letter = [sizes]
-absl::Status ParseRow(Lexer& lexer, const Names& names, ShapeSpec& spec) {
+}  // namespace
+
+absl::Status TakeRow(Lexer& lexer, const Names& names, ShapeSpec& spec) {
   const Token letter = lexer.peek();
   std::optional<RowKind> kind;
   for (RowKind k : kRowKinds) {
-    if (lexer.Accept(kRowLetters[static_cast<int>(k)])) kind = k;
+    if (lexer.Accept(kRowLetters[static_cast<int>(k)]) ||
+        lexer.Accept(kRowWords[static_cast<int>(k)])) {
+      kind = k;
+    }
   }
   if (!kind) return lexer.ExpectedError("a row, i=[...] or o=[...]");
   if (spec[*kind]) {
@@ -56,6 +62,8 @@ absl::Status ParseRow(Lexer& lexer, const Names& names, ShapeSpec& spec) {
   if (any) spec.bases[static_cast<int>(*kind)] = std::move(bases);
   return absl::OkStatus();
 }
+
+namespace {
 
 absl::Status CheckAgrees(const Lexer& lexer, const TensorNode& parameter,
                          const Declaration& again) {
@@ -135,7 +143,7 @@ absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names) {
     SkipElement(lexer);
   }
   while (lexer.Accept(";")) {
-    OCANNL_RETURN_IF_ERROR(ParseRow(lexer, names, declaration.spec));
+    OCANNL_RETURN_IF_ERROR(TakeRow(lexer, names, declaration.spec));
   }
   OCANNL_RETURN_IF_ERROR(TakeClosing(lexer, "`;`", "}"));
   if (of_blocks) {

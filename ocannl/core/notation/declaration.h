@@ -14,6 +14,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/lexer.h"
@@ -39,6 +40,10 @@ absl::StatusOr<int64_t> TakeSize(Lexer& lexer, const Names& names);
 // may have one behind it: [28, 28, 3 rgb].
 absl::StatusOr<Dims> TakeSizes(Lexer& lexer, const Names& names,
                                std::vector<std::string>* bases = nullptr);
+
+// Takes a row, o=[3, 4] or output_dims=[3, 4], and adds it to `spec`. Error:
+// `spec` has that row.
+absl::Status TakeRow(Lexer& lexer, const Names& names, ShapeSpec& spec);
 
 // Reads a declaration after its `{`, with its `}`. The first value is skipped,
 // because the rows, which stand after it, must be known first.

@@ -8,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/status_macros.h"
@@ -45,41 +46,117 @@ int NumberOf(absl::string_view name, Names names) {
   return -1;
 }
 
+// The slot that the name of an intermediate array tells, such as sum_rhs1 or
+// rhs1_sum: 0 is that of the result, k that of operand k; -1: none.
+int SlotOf(absl::string_view name) {
+  for (int k = 0; k <= kMostOperands; ++k) {
+    for (const std::string& slot : ValueNames(k)) {
+      if (!absl::StrContains(slot, "hs")) continue;  // lhs, rhs, rhs1
+      if (absl::StartsWith(name, absl::StrCat(slot, "_")) ||
+          absl::EndsWith(name, absl::StrCat("_", slot))) {
+        return k;
+      }
+    }
+  }
+  return -1;
+}
+
 class Definer {
  public:
   Definer(std::string name, const Names& names)
       : definition_(std::make_shared<OpDefinition>()) {
     definition_->name = std::move(name);
     names_.numbers = names.numbers;
+    names_.is_code = true;
   }
 
   absl::StatusOr<std::shared_ptr<const OpDefinition>> Define(
       absl::string_view forward, absl::string_view backward) {
-    OCANNL_ASSIGN_OR_RETURN(auto value, Parse(forward));
-    if (value.size() != 1 || NumberOf(value[0].target, ValueNames) != 0 ||
-        !(value[0].accum ? value[0].reset : true)) {
-      return ErrorAt(forward, value.empty() ? 0 : value[0].offset,
-                     "expected one statement `v =: ...`, `v =:+ ...` or "
-                     "`v =:@^ ...`");
-    }
-    if (value[0].accum && value[0].accum != Op::kAdd &&
-        value[0].accum != Op::kMax) {
-      return ErrorAt(forward, value[0].offset,
-                     "terms accumulate by `=:+` or `=:@^`");
-    }
-    definition_->accum = value[0].accum;
-    AddLeaves(value[0].value);
-    OCANNL_ASSIGN_OR_RETURN(definition_->value, Formula(forward, value[0]));
+    OCANNL_RETURN_IF_ERROR(DefineValue(forward));
     definition_->result = AddLeaf(ValueNames(0));
     definition_->gradient = AddLeaf(GradientNames(0));
     OCANNL_ASSIGN_OR_RETURN(auto gradients, Parse(backward));
     for (const AssignStatement& statement : gradients) {
-      OCANNL_RETURN_IF_ERROR(AddGradient(backward, statement));
+      const bool is_array = SlotOf(statement.target) >= 0 || statement.declares;
+      definition_->routes_gradient |= is_array;
+      OCANNL_RETURN_IF_ERROR(is_array ? AddIntermediate(backward, statement)
+                                      : AddGradient(backward, statement));
     }
     return definition_;
   }
 
  private:
+  // v =: ..., behind intermediates that it uses.
+  absl::Status DefineValue(absl::string_view text) {
+    OCANNL_ASSIGN_OR_RETURN(auto statements, Parse(text));
+    AddLeaves(statements);
+    const auto value = absl::c_find_if(statements, [](const auto& statement) {
+      return NumberOf(statement.target, ValueNames) == 0;
+    });
+    const bool ends =
+        value != statements.end() && &*value == &statements.back();
+    if (!ends || (value->accum && !value->reset)) {
+      const bool has_any = !statements.empty();
+      const size_t offset = value != statements.end() ? value->offset
+                            : has_any                 ? statements[0].offset
+                                                      : 0;
+      return ErrorAt(text, offset,
+                     "expected one statement `v =: ...`, `v =:+ ...` or "
+                     "`v =:@^ ...`");
+    }
+    if (value->accum && value->accum != Op::kAdd && value->accum != Op::kMax) {
+      return ErrorAt(text, value->offset,
+                     "terms accumulate by `=:+` or `=:@^`");
+    }
+    for (auto each = statements.begin(); each != value; ++each) {
+      if (each->accum) {
+        return ErrorAt(text, each->offset,
+                       absl::StrCat("before v only `", each->target,
+                                    " =: ...` may stand; accumulate in v"));
+      }
+      OCANNL_RETURN_IF_ERROR(AddIntermediate(text, *each));
+    }
+    definition_->accum = value->accum;
+    OCANNL_ASSIGN_OR_RETURN(definition_->value, Formula(text, *value));
+    return absl::OkStatus();
+  }
+
+  // What `=:` sets is its formula wherever it is named: each term has its own.
+  // What accumulates is an array.
+  absl::Status AddIntermediate(absl::string_view text,
+                               const AssignStatement& statement) {
+    const std::string& name = statement.target;
+    const int slot = SlotOf(name);
+    const int operands = static_cast<int>(definition_->operands.size());
+    absl::string_view fault;
+    if (slot < 0 || slot > operands) {
+      fault =
+          " does not tell whose cells it has; name it sum_lhs for those of "
+          "the result, sum_rhs1 for those of t1";
+    } else if (names_.tensors.contains(name)) {
+      fault = " is assigned twice; give the second one another name";
+    } else if (statement.accum && !statement.reset) {
+      fault = " accumulates what nothing has set; write =: before the operator";
+    }
+    if (!fault.empty()) {
+      return ErrorAt(text, statement.offset,
+                     absl::StrCat("`", name, "`", fault));
+    }
+    OCANNL_ASSIGN_OR_RETURN(const TensorId formula, Formula(text, statement));
+    Graph& graph = definition_->graph;
+    if (!statement.accum) {
+      names_.tensors.emplace(name, Tensor{&graph, formula});
+      return absl::OkStatus();
+    }
+    const TensorId leaf = AddLeaf({name}, graph[formula].dtype);
+    definition_->intermediates.push_back({.name = name,
+                                          .slot = slot,
+                                          .accum = *statement.accum,
+                                          .leaf = leaf,
+                                          .value = formula});
+    return absl::OkStatus();
+  }
+
   // Statements that only assign.
   absl::StatusOr<std::vector<AssignStatement>> Parse(absl::string_view text) {
     OCANNL_ASSIGN_OR_RETURN(std::vector<Statement> statements,
@@ -87,7 +164,7 @@ class Definer {
     std::vector<AssignStatement> assigns;
     for (Statement& statement : statements) {
       auto* assign = std::get_if<AssignStatement>(&statement);
-      if (assign == nullptr || assign->declares || assign->logic) {
+      if (assign == nullptr || assign->logic || assign->has_rows()) {
         return ErrorAt(text, assign == nullptr ? 0 : assign->offset,
                        "an operation's code assigns to v, or to g1, g2 "
                        "..., and has no ~logic of its own");
@@ -97,12 +174,14 @@ class Definer {
     return assigns;
   }
 
-  // As many operands as the text names.
-  void AddLeaves(absl::string_view text) {
+  // As many operands as the values name.
+  void AddLeaves(const std::vector<AssignStatement>& statements) {
     int most = 1;
-    Lexer lexer(text, NotationSymbols());
-    while (lexer.peek().kind != Token::kEnd) {
-      most = std::max(most, NumberOf(lexer.Next().text, ValueNames));
+    for (const AssignStatement& statement : statements) {
+      Lexer lexer(statement.value, NotationSymbols());
+      while (lexer.peek().kind != Token::kEnd) {
+        most = std::max(most, NumberOf(lexer.Next().text, ValueNames));
+      }
     }
     for (int k = 1; k <= most; ++k) {
       definition_->operands.push_back(AddLeaf(ValueNames(k)));
@@ -110,17 +189,19 @@ class Definer {
     definition_->gradients.resize(definition_->operands.size());
   }
 
-  TensorId AddLeaf(const std::vector<std::string>& names) {
+  TensorId AddLeaf(const std::vector<std::string>& names,
+                   DType dtype = DType::kF32) {
     Graph& graph = definition_->graph;
     TensorId id = graph.Add({.source = ParamSource{},
                              .name = names[0],
                              .text = names[0],
-                             .dtype = DType::kF32,
+                             .dtype = dtype,
                              .spec = {},
                              .has_gradient = false,
                              .where = SourceLocation::Current(),
                              .named = true});
-    graph.Open(id);  // numbers are of the dtype that the operands will have
+    // Numbers are of the dtype that the operands will have.
+    if (dtype != DType::kBool) graph.Open(id);
     for (const std::string& name : names) {
       names_.tensors.insert_or_assign(name, Tensor{&graph, id});
     }
@@ -140,9 +221,9 @@ class Definer {
       const bool is_leaf = std::holds_alternative<ParamSource>(source) &&
                            parsed.parameters.empty();
       const bool is_pointwise =
-          compute != nullptr && compute->op &&
-          (*compute->op != Op::kConvert || graph.IsOpen(id)) &&  // of a bool
-          *compute->op != Op::kBitcast && compute->spec() == nullptr;
+          compute != nullptr &&
+          (compute->op != Op::kConvert || graph.IsOpen(id)) &&  // of a bool
+          compute->op != Op::kBitcast && compute->spec() == nullptr;
       if (is_leaf || is_pointwise ||
           std::holds_alternative<NumberSource>(source)) {
         continue;

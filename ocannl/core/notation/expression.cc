@@ -12,6 +12,7 @@
 #include "ocannl/core/notation/array.h"
 #include "ocannl/core/notation/habits.h"
 #include "ocannl/core/notation/number.h"
+#include "ocannl/core/notation/operations.h"
 #include "ocannl/core/notation/size_rules.h"
 #include "ocannl/core/tensor/einsum/einsum.h"
 #include "ocannl/core/tensor/leaf.h"
@@ -209,6 +210,10 @@ absl::StatusOr<Tensor> ExpressionParser::NamedOperand(int depth) {
     return Call(*function, name.offset, depth);
   }
   if (auto tensor = scope_.FindInGraph(name.text)) return *tensor;
+  if (auto number = scope_.FindNumber(name.text, where_)) return *number;
+  const Function* operation =
+      scope_.names().is_code ? FindOperation(name.text) : nullptr;
+  if (operation != nullptr) return Call(*operation, name.offset, depth);
   return scope_.Unknown(lexer_, name, AtOperand(lexer_, scope_));
 }
 

@@ -32,6 +32,9 @@ struct Names {
   // for p in params do ..., of statements
   absl::flat_hash_map<std::string, std::vector<Tensor>> lists = {};
   NameFixes fixes = {};
+  // The text is a value of statements: operations have names there
+  // (operations.h), and a number needs no !.: p and p_t are the number p.
+  bool is_code = false;
 };
 
 }  // namespace ocannl

@@ -36,6 +36,8 @@ constexpr Infix kInfixes[] = {
     {"<>", 6, Infix::kPointwise, Op::kNotEqual, {}},
     {"!=", 6, Infix::kPointwise, Op::kNotEqual, {}},
     {"@|", 7, Infix::kSlice, {}, {}},
+    {"@^", 7, Infix::kPointwise, Op::kMax, {}},
+    {"@-", 7, Infix::kPointwise, Op::kMin, {}},
     {"@^^", 7, Infix::kReduceOne, {}, Op::kMax},
     {"@^+", 7, Infix::kReducePair, Op::kAdd, Op::kMax},
     {"@--", 7, Infix::kReduceOne, {}, Op::kMin},
@@ -44,6 +46,12 @@ constexpr Infix kInfixes[] = {
     {">>", 8, Infix::kPointwise, Op::kShr, {}},
     {"+", 9, Infix::kPointwise, Op::kAdd, {}},
     {"-", 9, Infix::kPointwise, Op::kSub, {}},
+    {"+.", 9, Infix::kNumbers, Op::kAdd, {}},
+    {"-.", 9, Infix::kNumbers, Op::kSub, {}},
+    {"-?/", 9, Infix::kPointwise, Op::kReluGate, {}},
+    {"-?^", 9, Infix::kPointwise, Op::kSat01Gate, {}},
+    {"-@>", 9, Infix::kFirst, {}, {}},
+    {"-/>", 9, Infix::kSecond, {}, {}},
     {"++", 9, Infix::kReduceOne, {}, Op::kAdd},
     {"++^", 9, Infix::kReduceMany, {}, Op::kAdd},
     {"+++", 9, Infix::kReducePair, Op::kAdd, Op::kAdd},
@@ -72,6 +80,29 @@ Tensor ReduceBySpec(const InfixOperator& infix, absl::string_view spec,
     if (!status.ok()) return ErrorTensor(graph, status, args[0].where);
   }
   return result;
+}
+
+// `infix` of two floats. A float without its dot is an error: x -.5 would be
+// x - 5.
+Tensor OfNumbers(const InfixOperator& infix, const std::vector<Arg>& args) {
+  const Tensor a = std::get<Tensor>(args[0].value);
+  const Tensor b = std::get<Tensor>(args[1].value);
+  const auto* left = std::get_if<NumberSource>(&a.node().source);
+  const auto* right = std::get_if<NumberSource>(&b.node().source);
+  const absl::string_view plain = infix.symbol.substr(0, 1);
+  const std::string text =
+      absl::StrCat(a.node().text, " ", infix.symbol, " ", b.node().text);
+  const bool is_whole = absl::c_all_of(b.node().text, absl::ascii_isdigit);
+  if (left == nullptr || right == nullptr || is_whole) {
+    return ErrorTensor(
+        *a.graph, text,
+        absl::StrCat("`", infix.symbol, "` is of two floats, such as 1.0; ",
+                     "write ", a.node().text, " ", plain, " ", b.node().text),
+        args[0].where);
+  }
+  const double value = infix.op == Op::kAdd ? left->value + right->value
+                                            : left->value - right->value;
+  return Number(*a.graph, value, args[0].where);
 }
 
 }  // namespace
@@ -166,6 +197,12 @@ Tensor ApplyInfix(const InfixOperator& infix, absl::string_view spec,
       return *infix.op == Op::kAnd ? args[0] && args[1] : args[0] || args[1];
     case InfixOperator::kCompose:
       return args[0] * args[1];
+    case InfixOperator::kFirst:
+      return std::get<Tensor>(args[0].value);
+    case InfixOperator::kSecond:
+      return std::get<Tensor>(args[1].value);
+    case InfixOperator::kNumbers:
+      return OfNumbers(infix, args);
     case InfixOperator::kReduceOne:
     case InfixOperator::kReducePair:
     case InfixOperator::kReduceMany:

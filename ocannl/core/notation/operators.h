@@ -32,6 +32,9 @@ struct InfixOperator {
     kReducePair,  // a +* "spec" b
     kReduceMany,  // a ++^ "spec" b c: as many as the spec has; +* 2 or more
     kSlice,       // a @| static_index
+    kFirst,       // a -@> b, which is a
+    kSecond,      // a -/> b, which is b
+    kNumbers,     // a -. b, which is a number as they are
   };
   absl::string_view symbol;
   int precedence;  // from 1
@@ -39,7 +42,9 @@ struct InfixOperator {
   std::optional<Op> op;
   std::optional<Op> accum;  // of the reductions
 
-  bool right_associative() const { return op == Op::kPow; }
+  bool right_associative() const {
+    return op == Op::kPow || op == Op::kMax || op == Op::kMin;
+  }
 };
 
 struct AssignOperator {
@@ -48,12 +53,21 @@ struct AssignOperator {
   bool reset;  // to the neutral element of `accum` first
 };
 
-// All of them, longest first where one begins another.
+// All of them, longest first where one begins another. && and || of numbers
+// give 1 or 0.
 inline constexpr AssignOperator kAssignOperators[] = {
-    {"=:@^", Op::kMax, true}, {"=:@-", Op::kMin, true}, {"=:+", Op::kAdd, true},
-    {"=:-", Op::kSub, true},  {"=:*", Op::kMul, true},  {"=:", {}, false},
-    {"=@^", Op::kMax, false}, {"=@-", Op::kMin, false}, {"=+", Op::kAdd, false},
-    {"=-", Op::kSub, false},  {"=*", Op::kMul, false},  {"=/", Op::kDiv, false},
+    {"=:@^", Op::kMax, true},       {"=:@-", Op::kMin, true},
+    {"=:**", Op::kPow, true},       {"=:&&", Op::kAnd, true},
+    {"=:||", Op::kOr, true},        {"=:?/", Op::kReluGate, true},
+    {"=:?^", Op::kSat01Gate, true}, {"=:+", Op::kAdd, true},
+    {"=:-", Op::kSub, true},        {"=:*", Op::kMul, true},
+    {"=:/", Op::kDiv, true},        {"=:", {}, false},
+    {"=@^", Op::kMax, false},       {"=@-", Op::kMin, false},
+    {"=**", Op::kPow, false},       {"=&&", Op::kAnd, false},
+    {"=||", Op::kOr, false},        {"=?/", Op::kReluGate, false},
+    {"=?^", Op::kSat01Gate, false}, {"=+", Op::kAdd, false},
+    {"=-", Op::kSub, false},        {"=*", Op::kMul, false},
+    {"=/", Op::kDiv, false},
 };
 
 // Takes the operator that is next; null if none is.

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/strings/substitute.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/number_text.h"
@@ -46,14 +47,13 @@ void AppendKeys(const Map& map, std::vector<std::string>& keys) {
   for (const auto& entry : map) keys.push_back(entry.first);
 }
 
-// `text` with blanks for all but its line ends.
+}  // namespace
+
 std::string Blanks(absl::string_view text) {
   std::string blanks(text);
   for (char& c : blanks) c = c == '\n' ? '\n' : ' ';
   return blanks;
 }
-
-}  // namespace
 
 absl::StatusOr<std::string> WithoutComments(absl::string_view text) {
   std::string code;
@@ -183,6 +183,21 @@ std::optional<Tensor> Scope::FindInGraph(absl::string_view name) const {
   std::optional<TensorId> id = graph_.Find(name);
   if (!id || !graph_[*id].named) return std::nullopt;
   return Tensor{&graph_, *id};
+}
+
+std::optional<Tensor> Scope::FindNumber(absl::string_view name,
+                                        SourceLocation where) const {
+  if (!names_.is_code) return std::nullopt;
+  auto found = names_.numbers.find(name);
+  if (found == names_.numbers.end()) {
+    absl::string_view of = name;
+    if (!absl::ConsumeSuffix(&of, "_t")) return std::nullopt;
+    found = names_.numbers.find(of);
+    if (found == names_.numbers.end()) return std::nullopt;
+  }
+  const Tensor number = ocannl::Number(graph_, found->second, where);
+  graph_.SetText(number.id, std::string(name));
+  return number;
 }
 
 Tensor Scope::Placeholder(absl::string_view name, SourceLocation where) {

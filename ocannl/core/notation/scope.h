@@ -23,6 +23,9 @@
 
 namespace ocannl {
 
+// `text` with blanks for all but its line ends.
+std::string Blanks(absl::string_view text);
+
 // `text` with blanks for its comments (* *), which nest. Error: an open one.
 absl::StatusOr<std::string> WithoutComments(absl::string_view text);
 
@@ -100,6 +103,10 @@ class Scope {
   bool Has(absl::string_view name) const {
     return FindGiven(name) || FindInGraph(name);
   }
+
+  // In a value of statements, the number that `name` is: p or p_t.
+  std::optional<Tensor> FindNumber(absl::string_view name,
+                                   SourceLocation where) const;
 
   // The tensor `name`; if it is none, a new placeholder.
   Tensor Placeholder(absl::string_view name, SourceLocation where);

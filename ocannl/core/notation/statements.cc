@@ -2,25 +2,34 @@
 #include "ocannl/core/notation/statements.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/array.h"
+#include "ocannl/core/notation/declaration.h"
 #include "ocannl/core/notation/habits.h"
+#include "ocannl/core/notation/let.h"
 #include "ocannl/core/notation/operators.h"
+#include "ocannl/core/notation/statement_parts.h"
 
 namespace ocannl {
 namespace {
 
 // Deep enough for any code worth writing, shallow enough for any stack.
 constexpr int kMaxStatementDepth = 100;
+// So that names of names do not repeat code without end.
+constexpr int kMaxRepeats = 1000;
 
 std::vector<absl::string_view> StatementSymbols() {
   std::vector<absl::string_view> symbols = NotationSymbols();
-  symbols.insert(symbols.end(), {"~~", "."});
+  symbols.insert(symbols.end(), {"~~", ".", "->"});
   for (const AssignOperator& assign : kAssignOperators) {
     symbols.push_back(assign.symbol);
   }
@@ -48,8 +57,12 @@ class StatementParser {
 
  private:
   bool AtEnd() const {
-    return lexer_.peek().kind == Token::kEnd || IsNext(lexer_, ")");
+    return lexer_.peek().kind == Token::kEnd || IsNext(lexer_, ")") ||
+           IsNext(lexer_, "]") || AtInOfLet();
   }
+
+  // Whether next is the `in` of a let that is open.
+  bool AtInOfLet() const { return open_lets_ > 0 && AtIn(lexer_); }
 
   // Statements up to a bracket that is not theirs, or the end.
   absl::Status Sequence(int depth, std::vector<Statement>& statements) {
@@ -71,6 +84,18 @@ class StatementParser {
     if (lexer_.Accept("~~")) return Block(depth, statements);
     if (lexer_.Accept("if")) return Choice(depth, statements);
     if (lexer_.Accept("for")) return Loop(depth, statements);
+    if (lexer_.Accept("fun")) {
+      OCANNL_RETURN_IF_ERROR(SkipParameters(lexer_, "->"));
+      return Sequence(depth + 1, statements);
+    }
+    if (lexer_.Accept("[")) {
+      OCANNL_RETURN_IF_ERROR(lexer_.Expect("%"));
+      OCANNL_RETURN_IF_ERROR(lexer_.Expect("cd"));
+      OCANNL_RETURN_IF_ERROR(Sequence(depth + 1, statements));
+      return TakeClosing(lexer_, "`;`", "]");
+    }
+    if (lexer_.Accept("Asgns.Noop")) return absl::OkStatus();
+    if (AtLet(lexer_)) return Let(depth, statements);
     if (lexer_.Accept("(")) {
       OCANNL_RETURN_IF_ERROR(Sequence(depth + 1, statements));
       return TakeClosing(lexer_, "`;`", ")");
@@ -84,13 +109,136 @@ class StatementParser {
       }
       return Assignment(target, /*declares=*/true, statements);
     }
-    const bool declares = lexer_.Accept("{");
+    if (lexer_.Accept("{")) return Declaration(statements);
     OCANNL_ASSIGN_OR_RETURN(
         Token target, TakeName(lexer_, "a statement, such as `p =- 0.1 *. g`"));
-    if (declares) OCANNL_RETURN_IF_ERROR(lexer_.Expect("}"));
-    if (!declares && AddCode(target, statements)) return absl::OkStatus();
-    if (declares && lexer_.Accept("like")) return Like(target, statements);
-    return Assignment(target, declares, statements);
+    if (std::optional<CodeStatement> code = CodeOf(target)) {
+      statements.push_back(*std::move(code));
+      return absl::OkStatus();
+    }
+    const auto code = code_.find(target.text);
+    if (code == code_.end()) return Assignment(target, false, statements);
+    if (IsNext(lexer_, "~")) {
+      return lexer_.Error("`", target.text, "` is code of the names that it ",
+                          "says; write its name alone");
+    }
+    if (++repeats_ > kMaxRepeats) {
+      return lexer_.ErrorAt(target, "code is repeated more than ", kMaxRepeats,
+                            " times; write a part of it as code of its own");
+    }
+    Lexer after = std::exchange(lexer_, code->second);
+    ++open_lets_;
+    OCANNL_RETURN_IF_ERROR(Sequence(depth + 1, statements));
+    --open_lets_;
+    lexer_ = std::move(after);
+    return absl::OkStatus();
+  }
+
+  // { x } =: e, { x: f64; o=[3] } =: e, { x } like y
+  absl::Status Declaration(std::vector<Statement>& statements) {
+    OCANNL_ASSIGN_OR_RETURN(const Token target,
+                            TakeName(lexer_, "the name of an array"));
+    ShapeSpec rows;
+    std::optional<DType> dtype;
+    if (lexer_.Accept(":")) {
+      OCANNL_ASSIGN_OR_RETURN(dtype, TakeDType(lexer_));
+    }
+    while (lexer_.Accept(";")) {
+      const size_t offset = lexer_.peek().offset;
+      OCANNL_RETURN_IF_ERROR(TakeRow(lexer_, names_, rows));
+      if (rows.bases == Bases()) continue;
+      return lexer_.ErrorAt(offset, "the axes of an array have no bases; ",
+                            "write their sizes alone");
+    }
+    if (IsNext(lexer_, "=")) {
+      return lexer_.Error("the value stands behind the braces; write { ",
+                          target.text, " } =: ...");
+    }
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect("}"));
+    if (lexer_.Accept("like")) return Like(target, statements);
+    OCANNL_RETURN_IF_ERROR(Assignment(target, true, statements));
+    auto& assign = std::get<AssignStatement>(statements.back());
+    assign.rows = std::move(rows);
+    assign.dtype = dtype;
+    return absl::OkStatus();
+  }
+
+  absl::Status Let(int depth, std::vector<Statement>& statements) {
+    Lexer ahead = lexer_;
+    ahead.Next();
+    if (ahead.Accept("%") && ahead.Accept("cd")) {
+      lexer_ = std::move(ahead);
+      return LetCode(depth, statements);
+    }
+    const size_t begin = lexer_.peek().offset;
+    OCANNL_ASSIGN_OR_RETURN(const LetHead head, TakeLet(lexer_));
+    const size_t value = lexer_.peek().offset;
+    ++open_lets_;
+    OCANNL_RETURN_IF_ERROR(SkipValue());
+    --open_lets_;
+    const size_t value_end = lexer_.peek().offset;
+    if (value == value_end) return lexer_.ExpectedError("an expression");
+    OCANNL_RETURN_IF_ERROR(lexer_.Expect("in"));
+    const size_t end = lexer_.peek().offset;
+    if (!head.arguments.empty() ||
+        IsOfNumbers(text_.substr(value, value_end - value), names_)) {
+      lets_.push_back({begin, end});
+      OCANNL_RETURN_IF_ERROR(Sequence(depth + 1, statements));
+      lets_.pop_back();
+      return absl::OkStatus();
+    }
+    auto let = std::make_unique<LetStatement>();
+    let->value = {.target = std::string(head.name.text),
+                  .declares = true,
+                  .accum = std::nullopt,
+                  .reset = false,
+                  .value = "",
+                  .value_offset = 0,
+                  .logic = std::nullopt,
+                  .of_operation = false,
+                  .offset = head.name.offset};
+    SetValue(value, value_end, let->value);
+    OCANNL_RETURN_IF_ERROR(Sequence(depth + 1, let->body));
+    statements.push_back(std::move(let));
+    return absl::OkStatus();
+  }
+
+  // Behind let%cd: step ~p = s in step, where `in` and what follows may be left
+  // out.
+  absl::Status LetCode(int depth, std::vector<Statement>& statements) {
+    OCANNL_ASSIGN_OR_RETURN(const Token name,
+                            TakeName(lexer_, "a name behind `let%cd`"));
+    OCANNL_RETURN_IF_ERROR(SkipParameters(lexer_, "="));
+    const Lexer body = lexer_;
+    std::vector<Statement> code;
+    ++open_lets_;
+    OCANNL_RETURN_IF_ERROR(Sequence(depth + 1, code));
+    --open_lets_;
+    const bool has_in = lexer_.Accept("in");
+    if (!has_in || AtEnd()) {
+      absl::c_move(code, std::back_inserter(statements));
+      return absl::OkStatus();
+    }
+    if (!code_.emplace(name.text, body).second) {
+      return lexer_.ErrorAt(name, "there is code `", name.text,
+                            "` already; give this another name");
+    }
+    return Sequence(depth + 1, statements);
+  }
+
+  // The text from `begin` to `end` as the value of `assign`, behind the lets
+  // around it, each at its place.
+  void SetValue(size_t begin, size_t end, AssignStatement& assign) const {
+    size_t at = begin;
+    if (!lets_.empty()) at = lets_[0].begin;
+    assign.value_offset = at;
+    for (const Range& let : lets_) {
+      absl::StrAppend(&assign.value, Blanks(text_.substr(at, let.begin - at)),
+                      text_.substr(let.begin, let.end - let.begin));
+      at = let.end;
+    }
+    absl::StrAppend(&assign.value, Blanks(text_.substr(at, begin - at)),
+                    text_.substr(begin, end - begin));
   }
 
   absl::Status Like(const Token& target, std::vector<Statement>& statements) {
@@ -100,25 +248,6 @@ class StatementParser {
                                        .offset = target.offset,
                                        .of_offset = of.offset});
     return absl::OkStatus();
-  }
-
-  // Adds x.forward and the like.
-  static bool AddCode(const Token& name, std::vector<Statement>& statements) {
-    constexpr std::pair<absl::string_view, CodeStatement::Part> kParts[] = {
-        {".forward", CodeStatement::kForward},
-        {".zero_grads", CodeStatement::kZeroGrads},
-        {".backprop", CodeStatement::kBackprop},
-    };
-    for (const auto& [suffix, part] : kParts) {
-      if (!absl::EndsWith(name.text, suffix)) continue;
-      statements.push_back(
-          CodeStatement{.tensor = std::string(name.text.substr(
-                            0, name.text.size() - suffix.size())),
-                        .part = part,
-                        .offset = name.offset});
-      return true;
-    }
-    return false;
   }
 
   absl::Status Block(int depth, std::vector<Statement>& statements) {
@@ -146,7 +275,7 @@ class StatementParser {
 
   // if c then s else t: `else` and what follows may be left out.
   absl::Status Choice(int depth, std::vector<Statement>& statements) {
-    OCANNL_ASSIGN_OR_RETURN(bool chosen, Condition());
+    OCANNL_ASSIGN_OR_RETURN(bool chosen, TakeCondition(lexer_, names_));
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("then"));
     std::vector<Statement> other;
     OCANNL_RETURN_IF_ERROR(Alone(depth + 1, chosen ? statements : other));
@@ -180,48 +309,6 @@ class StatementParser {
     return status;
   }
 
-  // Float.(momentum > 0.0), Float.equal p 2, momentum > 0 or nesterov.
-  absl::StatusOr<bool> Condition() {
-    if (lexer_.Accept("Float.equal")) {
-      OCANNL_ASSIGN_OR_RETURN(double left, Number());
-      OCANNL_ASSIGN_OR_RETURN(double right, Number());
-      return left == right;
-    }
-    const bool dotted = lexer_.Accept("Float");
-    if (dotted) {
-      OCANNL_RETURN_IF_ERROR(lexer_.Expect("."));
-      OCANNL_RETURN_IF_ERROR(lexer_.Expect("("));
-    }
-    OCANNL_ASSIGN_OR_RETURN(double left, Number());
-    bool holds = left != 0;
-    for (absl::string_view symbol : {">", "<", ">=", "<=", "=", "<>"}) {
-      if (!lexer_.Accept(symbol)) continue;
-      OCANNL_ASSIGN_OR_RETURN(double right, Number());
-      holds = symbol == ">"    ? left > right
-              : symbol == "<"  ? left < right
-              : symbol == ">=" ? left >= right
-              : symbol == "<=" ? left <= right
-              : symbol == "="  ? left == right
-                               : left != right;
-      break;
-    }
-    if (dotted) OCANNL_RETURN_IF_ERROR(TakeClosing(lexer_, "`>`", ")"));
-    return holds;
-  }
-
-  absl::StatusOr<double> Number() {
-    const Token token = lexer_.peek();
-    double value = 0;
-    if (token.kind == Token::kNumber && absl::SimpleAtod(token.text, &value)) {
-      lexer_.Next();
-      return value;
-    }
-    if (token.kind != Token::kName) {
-      return lexer_.ExpectedError("a number or the name of one");
-    }
-    return TakeNamedNumber(lexer_, names_, /*whole=*/false);
-  }
-
   absl::Status Assignment(const Token& target, bool declares,
                           std::vector<Statement>& statements) {
     const AssignOperator* assign = AcceptAssign(lexer_);
@@ -242,24 +329,28 @@ class StatementParser {
                     "\"i => 0\""));
       logic = std::string(quoted.text);
     }
-    statements.push_back(
-        AssignStatement{.target = std::string(target.text),
-                        .declares = declares,
-                        .accum = assign->accum,
-                        .reset = assign->reset,
-                        .value = std::string(text_.substr(begin, end - begin)),
-                        .value_offset = begin,
-                        .logic = std::move(logic),
-                        .of_operation = of_operation,
-                        .offset = target.offset});
+    AssignStatement statement{.target = std::string(target.text),
+                              .declares = declares,
+                              .accum = assign->accum,
+                              .reset = assign->reset,
+                              .value = "",
+                              .value_offset = 0,
+                              .logic = std::move(logic),
+                              .of_operation = of_operation,
+                              .offset = target.offset};
+    SetValue(begin, end, statement);
+    statements.push_back(std::move(statement));
     return absl::OkStatus();
   }
 
-  // Takes what comes before `;`, `else`, `~` or a bracket that it does not
-  // open.
+  // Takes what comes before `;`, `else`, `~`, a bracket that it does not open,
+  // or the `in` of a let that it does not open.
   absl::Status SkipValue() {
-    SkipUntil(lexer_, [](const Lexer& at, int depth) {
+    int own_lets = 0;
+    SkipUntil(lexer_, [&](const Lexer& at, int depth) {
       const Token& next = at.peek();
+      if (AtLet(at)) ++own_lets;
+      if (open_lets_ > 0 && AtIn(at) && own_lets-- == 0) return true;
       const bool ends = IsNext(at, ";") || IsNext(at, "~") ||
                         (next.kind == Token::kName && next.text == "else");
       return next.kind == Token::kBad || (depth == 0 && ends);
@@ -272,6 +363,14 @@ class StatementParser {
   const Names& names_;
   Lexer lexer_;
   BlockStatement* comment_ = nullptr;  // that the sequence goes on in
+  int repeats_ = 0;                    // of code that has a name
+  int open_lets_ = 0;                  // whose `in` is still to come
+  struct Range {
+    size_t begin, end;
+  };
+  // Those of functions and numbers around the statement: let f x = ... in
+  std::vector<Range> lets_;
+  absl::flat_hash_map<std::string, Lexer> code_;  // let%cd: where it starts
 };
 
 }  // namespace

@@ -13,17 +13,24 @@
 //        else sgd_delta =: sgd_momentum);
 //      p =- learning_rate * sgd_delta ~logic:".")
 //
-//   x =: e      sets x              x =+ e   adds to it; also - * / and
-//   x =:+ e     from the neutral    @^ (greatest), @- (least); all but / also
-//               element             from the neutral element
+//   x =: e      sets x              x =+ e   adds to it; also - * / **, &&, ||
+//   x =:+ e     from the neutral    @^ (greatest), @- (least), and the gates
+//               element             ?/ and ?^: x = relu_gate(x, e)
 //   { x } =: e  declares x, and     ~~(a "b"; ...)   says so, and does ...
 //   "x" =: e    so does this        ~~(a "b"); ...   so does this
 //   x =: e ~logic:"i => 2*i"        sets what the spec reaches; the rest stays
 //   { x } like y                    declares the state x, at first zeros
 //   x.forward; x.zero_grads; x.backprop              the code of a tensor
 //   for p in params do s                             s for each of a list
+//   { x; i=[2]; o=[3] } =: e        declares x with these rows
+//   let d = e in s; t               d is e as it is here, in s and t only
+//   let f a = e in s; t             f(x) is e, as in an expression
 //
-// (* A comment *) is skipped.
+// Around statements may stand what is around them in OCaml: [%cd s],
+// let%cd step ~p = s in step, fun ~v ~t1 -> s.
+//
+// Operations have names in values, too (operations.h): add(a, b), lt(a, b). A
+// number p is p or p_t. (* A comment *) is skipped.
 #ifndef OCANNL_CORE_NOTATION_STATEMENTS_H_
 #define OCANNL_CORE_NOTATION_STATEMENTS_H_
 
@@ -36,9 +43,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/core/base/dtype.h"
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/ops/op.h"
+#include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {
 
@@ -52,6 +61,10 @@ struct AssignStatement {
   std::optional<std::string> logic;  // ".", "@", "T" or a spec
   bool of_operation;                 // ~projections: those of a defined one
   size_t offset;                     // of the target in the text
+  ShapeSpec rows = {};               // that a declaration says
+  std::optional<DType> dtype = {};
+
+  bool has_rows() const { return dtype || rows.rows != ShapeSpec().rows; }
 };
 
 // { target } like of
@@ -71,10 +84,12 @@ struct CodeStatement {
 
 struct BlockStatement;
 struct ForStatement;
+struct LetStatement;
 
-using Statement = std::variant<AssignStatement, LikeStatement, CodeStatement,
-                               std::unique_ptr<BlockStatement>,
-                               std::unique_ptr<ForStatement>>;
+using Statement =
+    std::variant<AssignStatement, LikeStatement, CodeStatement,
+                 std::unique_ptr<BlockStatement>, std::unique_ptr<ForStatement>,
+                 std::unique_ptr<LetStatement>>;
 
 struct BlockStatement {
   std::vector<std::string> tensors;  // that the comment names, in its order
@@ -87,6 +102,12 @@ struct BlockStatement {
 struct ForStatement {
   std::string name;  // of the tensor, in the body
   std::string list;  // of the names
+  std::vector<Statement> body;
+};
+
+// An array of the value, which is named in the body only.
+struct LetStatement {
+  AssignStatement value;
   std::vector<Statement> body;
 };
 

@@ -21,8 +21,11 @@ class Formulas {
  public:
   Formulas(const OpDefinition& definition, absl::Span<const Expr> args)
       : definition_(definition), type_of_(args[0]) {
+    const size_t operands = definition.operands.size();
     for (size_t k = 0; k < args.size(); ++k) {
-      known_.emplace(definition.operands[k], args[k]);
+      known_.emplace(k < operands ? definition.operands[k]
+                                  : definition.intermediates[k - operands].leaf,
+                     args[k]);
     }
   }
 
@@ -38,7 +41,8 @@ class Formulas {
                           ConstantOf(number, type_of_.dtype()));
     }
     const auto* compute = std::get_if<ComputeSource>(&source);
-    CHECK(compute != nullptr && compute->op);
+    CHECK(compute != nullptr);
+    if (!compute->op) return Of(compute->operands[0]);
     std::vector<Expr> args;
     for (TensorId operand : compute->operands) args.push_back(Of(operand));
     Expr expr = ApplyOp(*compute->op, args, type_of_.dtype());
@@ -164,6 +168,25 @@ std::vector<std::optional<Expr>> GradientsOf(const OpDefinition& definition,
                                 : std::nullopt);
   }
   return gradients;
+}
+
+std::vector<Expr> IntermediatesOf(const OpDefinition& definition,
+                                  absl::Span<const Expr> args, Expr y, Expr g) {
+  Formulas formulas(definition, args);
+  formulas.Set(definition.result, y);
+  formulas.Set(definition.gradient, g);
+  std::vector<Expr> values;
+  for (const OpDefinition::Intermediate& each : definition.intermediates) {
+    values.push_back(formulas.Of(each.value));
+  }
+  return values;
+}
+
+DType DTypeOf(const OpDefinition& definition,
+              const OpDefinition::Intermediate& intermediate, DType dtype) {
+  const bool is_bool =
+      definition.graph[intermediate.leaf].dtype == DType::kBool;
+  return is_bool ? DType::kBool : dtype;
 }
 
 }  // namespace ocannl

@@ -32,10 +32,23 @@ struct OpDefinition {
   std::vector<TensorId> operands;
   TensorId result;
   TensorId gradient;
+  // An array that the gradients use: accum of the formula `value`, over all
+  // terms, in the cells of the result (slot 0) or of operand slot - 1.
+  struct Intermediate {
+    std::string name;
+    int slot;
+    Op accum;
+    TensorId leaf;  // stands for it in formulas behind it
+    TensorId value;
+  };
   TensorId value;           // the formula of a term
   std::optional<Op> accum;  // of terms, where axes are reduced: kAdd or kMax
   // What is added to each operand's gradient; none where no gradient flows.
   std::vector<std::optional<TensorId>> gradients;
+  std::vector<Intermediate> intermediates = {};
+  // The gradients say which terms of a maximum get one. Otherwise the first
+  // one that is the greatest does.
+  bool routes_gradient = false;
 };
 
 // `definition` of each element. `logic` says how the operands' axes meet: "."
@@ -46,12 +59,18 @@ struct OpDefinition {
 Tensor ApplyDefined(std::shared_ptr<const OpDefinition> definition,
                     absl::Span<const Arg> args, absl::string_view logic = ".");
 
-// The formulas with `args` for the operands, `y` for the result and `g` for its
-// gradient, as expressions of their type.
+// The formulas with `args` for the operands, and behind them the intermediates;
+// `y` for the result and `g` for its gradient, as expressions of their type.
 Expr TermOf(const OpDefinition& definition, absl::Span<const Expr> args);
 std::vector<std::optional<Expr>> GradientsOf(const OpDefinition& definition,
                                              absl::Span<const Expr> args,
                                              Expr y, Expr g);
+std::vector<Expr> IntermediatesOf(const OpDefinition& definition,
+                                  absl::Span<const Expr> args, Expr y, Expr g);
+
+// What a cell of it is computed with, in an operation on `dtype`.
+DType DTypeOf(const OpDefinition& definition,
+              const OpDefinition::Intermediate& intermediate, DType dtype);
 
 }  // namespace ocannl
 

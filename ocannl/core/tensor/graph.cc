@@ -258,13 +258,20 @@ void Graph::Decide(TensorId id, DType dtype, DTypeNote note) {
 
 // "w", or the first of w_2, w_3, ... that is free.
 std::string Graph::NewName(const std::string& base) {
-  if (!ids_.contains(base)) return base;
+  auto is_taken = [&](const std::string& name) {
+    return ids_.contains(name) || reserved_.contains(name);
+  };
+  if (!is_taken(base)) return base;
   int& last = numbered_.try_emplace(base, 1).first->second;
   std::string name;
   do {
     name = absl::StrCat(base, "_", ++last);
-  } while (ids_.contains(name));
+  } while (is_taken(name));
   return name;
+}
+
+std::string Graph::Reserve(const std::string& base) {
+  return *reserved_.insert(NewName(base)).first;
 }
 
 void Graph::Release(const std::string& name) {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -113,6 +114,9 @@ class Graph {
   std::optional<TensorId> Find(absl::string_view name) const;
 
   void Rename(TensorId id, std::string name);
+  // `base`, or if that is taken, it with a number behind it: a name that
+  // nothing else gets from here on, for an array that code declares.
+  std::string Reserve(const std::string& base);
   void SetText(TensorId id, std::string text);  // for error messages
   // Error: the request contradicts an earlier one.
   absl::Status SetMemoryMode(TensorId id, const MemoryRequest& request);
@@ -199,6 +203,7 @@ class Graph {
   std::deque<TensorNode> nodes_;
   int32_t numbers_ = 0;  // of nodes, those that are made later too
   absl::flat_hash_map<std::string, TensorId> ids_;
+  absl::flat_hash_set<std::string> reserved_;
   // Of a name: the numbers from 2 to this one are taken behind it.
   absl::flat_hash_map<std::string, int> numbered_;
   std::vector<StaticSymbol> statics_;

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/base/lexer.h"
@@ -38,6 +39,14 @@ std::string CommentText(absl::Span<const std::string> words) {
   return text;
 }
 
+// Whether a node without a name may have this one: n35, n39_relu.
+bool LooksAutomatic(absl::string_view name) {
+  if (!absl::ConsumePrefix(&name, "n")) return false;
+  const size_t end = name.find_first_not_of("0123456789");
+  return end != 0 && !name.empty() &&
+         (end == absl::string_view::npos || name[end] == '_');
+}
+
 // Writes the code of statements.
 class CodeWriter {
  public:
@@ -56,6 +65,9 @@ class CodeWriter {
               [&](const CodeStatement& s) { return WriteCode(s); },
               [&](const std::unique_ptr<BlockStatement>& s) {
                 return WriteBlock(*s);
+              },
+              [&](const std::unique_ptr<LetStatement>& s) {
+                return WriteLet(*s);
               },
               [&](const std::unique_ptr<ForStatement>& s) {
                 BodyRepeater repeater(model_, scope_, written_);
@@ -124,7 +136,11 @@ class CodeWriter {
   // A name for an array that the statement at `offset` declares as `target`.
   absl::StatusOr<std::string> NewName(absl::string_view target, size_t offset) {
     std::string name = absl::StrCat(target, scope_.suffix());
-    if (!scope_.IsTaken(name)) return written_.declared.emplace_back(name);
+    if (!scope_.IsTaken(name)) {
+      // Nodes without a name are n35 and n39_relu.
+      if (LooksAutomatic(name)) name = model_.graph.Reserve(name);
+      return written_.declared.emplace_back(name);
+    }
     return NameTakenError(offset, name, "give it another name");
   }
 
@@ -208,6 +224,43 @@ class CodeWriter {
         /*final=*/true, [&] { return values_.Store(statement, target->id); });
   }
 
+  // let x = e in body: what x was before, it is behind the body.
+  absl::Status WriteLet(const LetStatement& let) {
+    const std::string& name = let.value.target;
+    std::optional<Tensor> outer;
+    auto& visible = scope_.visible().tensors;
+    OCANNL_ASSIGN_OR_RETURN(bool reads_itself, NameOperands(let.value));
+    if (const auto known = visible.find(name); known != visible.end()) {
+      outer = known->second;
+    }
+    if (reads_itself && !outer) {
+      return scope_.Unknown(name, let.value.offset);
+    }
+    Array array{.name = LetName(name), .dtype = DType::kF32, .dims = {}};
+    OCANNL_ASSIGN_OR_RETURN(const Shape shape, InferValue(let.value, array));
+    AssignStatement value = let.value;
+    // Under a name that no text has, until its value is stored.
+    value.target = absl::StrCat(name, " of let");
+    const Tensor leaf = scope_.Add(value.target, shape, std::move(array));
+    OCANNL_RETURN_IF_ERROR(scope_.WithNodes(
+        /*final=*/true, [&] { return values_.Store(value, leaf.id); }));
+    visible.erase(value.target);
+    visible.insert_or_assign(name, leaf);
+    OCANNL_RETURN_IF_ERROR(Write(let.body));
+    visible.erase(name);
+    if (outer) visible.emplace(name, *outer);
+    return absl::OkStatus();
+  }
+
+  // A new name for the array of a let.
+  std::string LetName(const std::string& name) {
+    std::string free;
+    do {
+      free = model_.graph.Reserve(absl::StrCat(name, scope_.suffix(), ".let"));
+    } while (scope_.IsTaken(free));
+    return written_.declared.emplace_back(std::move(free));
+  }
+
   // Adds the array that a statement declares: with the shape of its value, in
   // which it is a number.
   absl::StatusOr<Tensor> Declare(const AssignStatement& statement,
@@ -215,25 +268,41 @@ class CodeWriter {
     Array array{.name = "", .dtype = DType::kF32, .dims = {}};
     OCANNL_ASSIGN_OR_RETURN(array.name,
                             NewName(statement.target, statement.offset));
+    if (reads_target) {
+      scope_.visible().tensors.emplace(statement.target,
+                                       Number(scope_.graph(), 0));
+    }
+    absl::StatusOr<Shape> shape = InferValue(statement, array);
+    if (reads_target) scope_.visible().tensors.erase(statement.target);
+    OCANNL_RETURN_IF_ERROR(shape.status());
+    if (reads_target) MakeState(*shape, array);
+    return scope_.Add(statement.target, *shape, std::move(array));
+  }
+
+  // The shape of the array for the statement's value, where its rows do not say
+  // another one; sets its dims and dtype.
+  absl::StatusOr<Shape> InferValue(const AssignStatement& statement,
+                                   Array& array) {
     Shape shape;
     auto infer = [&]() -> absl::Status {
       Graph& graph = scope_.graph();
-      Names names = scope_.visible();
-      if (reads_target) {
-        names.tensors.emplace(statement.target, Number(graph, 0));
-      }
-      OCANNL_ASSIGN_OR_RETURN(TensorId value,
-                              values_.Value(statement, names, std::nullopt));
+      OCANNL_ASSIGN_OR_RETURN(
+          TensorId value,
+          values_.Value(statement, scope_.visible(), std::nullopt));
       OCANNL_RETURN_IF_ERROR(Located(
           scope_, statement, InferShapes(graph, {value}, scope_.shapes())));
       shape = DeclaredShape(graph, scope_.shapes().at(value), value);
-      array.dtype = graph[value].dtype;
+      array.dtype = statement.dtype.value_or(graph[value].dtype);
       return absl::OkStatus();
     };
     OCANNL_RETURN_IF_ERROR(scope_.WithNodes(/*final=*/false, infer));
+    const bool is_said = statement.rows.rows != ShapeSpec().rows;
+    for (RowKind kind : kRowKinds) {
+      const std::optional<Dims>& row = statement.rows[kind];
+      if (is_said) shape[kind] = row.value_or(Dims());
+    }
     array.dims = shape.dims();
-    if (reads_target) MakeState(shape, array);
-    return scope_.Add(statement.target, shape, std::move(array));
+    return shape;
   }
 
   Model& model_;

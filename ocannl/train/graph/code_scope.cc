@@ -22,6 +22,7 @@ CodeScope::CodeScope(Model& model, absl::string_view text, Names names)
   graph_.set_randoms(model.graph.randoms());
   visible_.statics = names_.statics;
   visible_.numbers = names_.numbers;
+  visible_.is_code = true;
   for (const auto& [name, tensor] : names_.tensors) named_.insert(tensor.id);
 }
 
@@ -156,7 +157,8 @@ Tensor CodeScope::Add(absl::string_view name, const Shape& shape, Array array) {
 }
 
 bool CodeScope::IsTaken(absl::string_view array) const {
-  return taken_.contains(array) || model_.graph.Find(array) ||
+  const std::optional<TensorId> id = model_.graph.Find(array);
+  return taken_.contains(array) || (id && model_.graph[*id].named) ||
          absl::EndsWith(array, kMergeSuffix);
 }
 

@@ -53,8 +53,8 @@ absl::Status SetLogic(const AssignStatement& statement,
     const bool divides = source.op == Op::kDiv || source.op == Op::kPow;
     if (operands == 2 && !divides) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        "~logic:\"@\" is for two operands and no `/` or `**.`; write \".\" or "
-        "a spec");
+        "~logic:\"@\" is for two operands and no `/` or `**.`, and for fma; "
+        "write \".\" or a spec");
   }
   if (logic == "T") logic = "..b..|..i..->..o.. => ..b..|..o..->..i..";
   absl::StatusOr<EinsumSpec> parsed =
@@ -94,6 +94,18 @@ absl::StatusOr<TensorId> AddValue(const AssignStatement& statement, Tensor root,
         ", which does not hold ", graph[id].text, "; write another number"));
   }
   const auto* compute = std::get_if<ComputeSource>(&node.source);
+  const bool is_fma = !node.named && compute != nullptr &&
+                      compute->op == Op::kFma && statement.logic == "@";
+  if (is_fma) {
+    // The product is summed, and the third operand added once.
+    const auto operand = [&](int k) {
+      return Tensor{&graph, compute->operands[k]};
+    };
+    const Tensor sum = Compose(operand(0), operand(1)) + operand(2);
+    AssignStatement added = statement;
+    added.logic = std::nullopt;
+    return AddValue(added, sum, target, numbers);
+  }
   if (node.named || compute == nullptr) {
     node.named = false;
     node.source = ComputeSource{.operands = {root.id}};
@@ -102,6 +114,15 @@ absl::StatusOr<TensorId> AddValue(const AssignStatement& statement, Tensor root,
   if (statement.logic) {
     OCANNL_RETURN_IF_ERROR(
         SetLogic(statement, numbers, std::get<ComputeSource>(node.source)));
+  }
+  // A bool counts as 0 or 1, as what it is stored or accumulated in.
+  const bool counts = statement.accum && statement.accum != Op::kAnd &&
+                      statement.accum != Op::kOr;
+  if (node.dtype == DType::kBool) {
+    const DType wanted = target   ? graph[*target].dtype
+                         : counts ? DType::kF32
+                                  : DType::kBool;
+    node.dtype = statement.dtype.value_or(wanted);
   }
   // A store may round: what a narrow float is computed as fits it.
   if (target && node.dtype != graph[*target].dtype &&

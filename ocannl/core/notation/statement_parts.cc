@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/notation/statement_parts.h"
+
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/operators.h"
+#include "ocannl/core/notation/scope.h"
+
+namespace ocannl {
+namespace {
+
+// A number or the name of one.
+absl::StatusOr<double> TakeOperand(Lexer& lexer, const Names& names) {
+  const Token token = lexer.peek();
+  double value = 0;
+  if (token.kind == Token::kNumber && absl::SimpleAtod(token.text, &value)) {
+    lexer.Next();
+    return value;
+  }
+  if (token.kind != Token::kName) {
+    return lexer.ExpectedError("a number or the name of one");
+  }
+  return TakeNamedNumber(lexer, names, /*whole=*/false);
+}
+
+}  // namespace
+
+absl::Status SkipParameters(Lexer& lexer, absl::string_view end) {
+  while (!lexer.Accept(end)) {
+    if (lexer.Accept("(")) {
+      OCANNL_RETURN_IF_ERROR(lexer.Expect(")"));
+      continue;
+    }
+    const bool is_labelled = lexer.Accept("~");
+    const std::string what = absl::StrCat("a parameter or `", end, "`");
+    OCANNL_RETURN_IF_ERROR(TakeName(lexer, what).status());
+    if (!is_labelled || !lexer.Accept(":")) continue;
+    OCANNL_RETURN_IF_ERROR(TakeName(lexer, "a name").status());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> TakeCondition(Lexer& lexer, const Names& names) {
+  if (lexer.Accept("Float.equal")) {
+    OCANNL_ASSIGN_OR_RETURN(double left, TakeOperand(lexer, names));
+    OCANNL_ASSIGN_OR_RETURN(double right, TakeOperand(lexer, names));
+    return left == right;
+  }
+  const bool dotted = lexer.Accept("Float");
+  if (dotted) {
+    OCANNL_RETURN_IF_ERROR(lexer.Expect("."));
+    OCANNL_RETURN_IF_ERROR(lexer.Expect("("));
+  }
+  OCANNL_ASSIGN_OR_RETURN(double left, TakeOperand(lexer, names));
+  bool holds = left != 0;
+  for (absl::string_view symbol : {">", "<", ">=", "<=", "=", "<>"}) {
+    if (!lexer.Accept(symbol)) continue;
+    OCANNL_ASSIGN_OR_RETURN(double right, TakeOperand(lexer, names));
+    holds = symbol == ">"    ? left > right
+            : symbol == "<"  ? left < right
+            : symbol == ">=" ? left >= right
+            : symbol == "<=" ? left <= right
+            : symbol == "="  ? left == right
+                             : left != right;
+    break;
+  }
+  if (dotted) OCANNL_RETURN_IF_ERROR(TakeClosing(lexer, "`>`", ")"));
+  return holds;
+}
+
+bool IsOfNumbers(absl::string_view value, const Names& names) {
+  Lexer lexer(value, NotationSymbols());
+  while (lexer.peek().kind != Token::kEnd) {
+    const Token token = lexer.Next();
+    if (token.kind == Token::kNumber || token.kind == Token::kSymbol) continue;
+    if (token.kind != Token::kName || !names.numbers.contains(token.text)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::optional<CodeStatement> CodeOf(const Token& name) {
+  constexpr std::pair<absl::string_view, CodeStatement::Part> kParts[] = {
+      {".forward", CodeStatement::kForward},
+      {".zero_grads", CodeStatement::kZeroGrads},
+      {".backprop", CodeStatement::kBackprop},
+  };
+  for (const auto& [suffix, part] : kParts) {
+    absl::string_view tensor = name.text;
+    if (!absl::ConsumeSuffix(&tensor, suffix)) continue;
+    return CodeStatement{
+        .tensor = std::string(tensor), .part = part, .offset = name.offset};
+  }
+  return std::nullopt;
+}
+
+}  // namespace ocannl
