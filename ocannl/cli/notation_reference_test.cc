@@ -207,6 +207,12 @@ std::string MeaningOf(const InfixOperator& infix) {
     case InfixOperator::kCompose:
       return "product of tensors: input axes with output axes; as `*.` "
              "with what has no axes, such as a number";
+    case InfixOperator::kFirst:
+      return "`a`";
+    case InfixOperator::kSecond:
+      return "`b`";
+    case InfixOperator::kNumbers:
+      return "of two floats, such as `1.0`";
     case InfixOperator::kSlice:
       return "the element of the first batch axis at a static index";
     case InfixOperator::kReduceOne:
@@ -238,7 +244,8 @@ std::string Operators() {
   }
   return absl::StrCat(
       "The infix operators, weakest first; they associate to the left, but "
-      "`**.`.\n\n| strength | operator | meaning |\n|---|---|---|\n",
+      "`**.`, `@^` and `@-`.\n\n| strength | operator | meaning "
+      "|\n|---|---|---|\n",
       absl::StrJoin(rows, ""));
 }
 

@@ -352,7 +352,7 @@ TEST(CodeFormsTest, ErrorsNameThePlaceAndTheFix) {
   EXPECT_THAT(error("{ a; o=[3 rgb] } =: x"), HasSubstr("have no bases"));
   EXPECT_THAT(error("{ a; o=[2] } =: x"), HasSubstr("line 1, column 3: "));
   EXPECT_THAT(error("let d = x in\n{ a } =: d + q"),
-              HasSubstr("line 2, column 13: no tensor `q`"));
+              HasSubstr("line 2, column 14: no tensor `q`"));
   EXPECT_THAT(error("let f z = z + q in\n{ a } =: f(x)"),
               HasSubstr("line 1, column 15: no tensor `q`"));
   EXPECT_THAT(error("let f z = z in\n{ a } =: f(x) + q"),

@@ -378,7 +378,7 @@ TEST_F(CodeTest, ErrorsSayWhereAndWhat) {
             "assignment by `max`; declare an array for the value");
   EXPECT_EQ(Error("{ a } =: x / x ~logic:\"@\""),
             "line 1, column 3: ~logic:\"@\" is for two operands and no `/` or "
-            "`**.`; write \".\" or a spec");
+            "`**.`, and for fma; write \".\" or a spec");
   EXPECT_THAT(Error("{ a } =: 1 ~logic:@"), HasSubstr("in quotes"));
   EXPECT_THAT(Error("~~(x \"c\"; { a } =: 1"),
               HasSubstr("expected `;` or `)`"));

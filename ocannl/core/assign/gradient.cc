@@ -280,6 +280,7 @@ class Backprop {
         args.push_back(MakeLeaf(pool, DTypeOf(op, each, dtype),
                                 kOperand + static_cast<int>(args.size())));
       }
+      if (op.routes_gradient) term = result;
       AssignIntermediates(id, operands, p, args, term, g, nth == 0);
       gradients = GradientsOf(op, args, term, g);
     }

@@ -15,9 +15,10 @@
 // "k" = 2 * "i"; "..u.." = [2, 3]; "l" >= 4], and names for what sizes they
 // have, to be used further right: (x ++ "...|i => ...|0" ["i" : n]) /. n.
 //
-// Operators, lowest precedence first; all but **. associate to the left:
-//   ||   &&   |   ^   &   < <= > >= = == <> !=   @| @^^ @^+ @-- @-+   << >>
-//   + - ++ +++ +* ++^   * *. / /. %   **.   unary -   f(x), f x
+// Operators, lowest precedence first; all but **., @^ and @- associate to the
+// left:
+//   ||   &&   |   ^   &   < <= > >= = == <> !=   @| @^ @- @^^ @^+ @-- @-+
+//   << >>   + - -?/ -?^ ++ +++ +* ++^   * *. / /. %   **.   unary -   f(x), f x
 // A unary - in front of **. is an error that shows where parentheses may go.
 #ifndef OCANNL_CORE_NOTATION_PARSE_H_
 #define OCANNL_CORE_NOTATION_PARSE_H_

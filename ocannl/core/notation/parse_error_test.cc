@@ -76,7 +76,7 @@ TEST_F(ParseErrorTest, Operands) {
        "`relu` takes 1 argument, but it was given 0; write relu(a)"},
       {"/* x", 1, "expected an operand, found a comment without `*/`"},
   });
-  EXPECT_THAT(Error("x +. y"), HasSubstr("stray `.`; sums and differences"));
+  EXPECT_THAT(Error("x +. y"), HasSubstr("write x + y; sums and differences"));
   EXPECT_THAT(Error("x y"), HasSubstr("found `y`; an operator is missing"));
   EXPECT_THAT(Error("relu(x y)"), HasSubstr("found `y`; an operator is"));
   EXPECT_THAT(Error("{w = 1 2}"), HasSubstr("found `2`; an operator is"));

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/declaration.h"
 #include "ocannl/core/notation/operators.h"
 #include "ocannl/core/notation/scope.h"
 
@@ -82,6 +83,35 @@ bool IsOfNumbers(absl::string_view value, const Names& names) {
     }
   }
   return true;
+}
+
+absl::Status TakeDeclaredShape(Lexer& lexer, const Names& names,
+                               ShapeSpec& rows, std::optional<DType>& dtype) {
+  if (lexer.Accept(":")) {
+    OCANNL_ASSIGN_OR_RETURN(dtype, TakeDType(lexer));
+  }
+  while (lexer.Accept(";")) {
+    const size_t offset = lexer.peek().offset;
+    OCANNL_RETURN_IF_ERROR(TakeRow(lexer, names, rows));
+    if (rows.bases == Bases()) continue;
+    return lexer.ErrorAt(offset, "the axes of an array have no bases; ",
+                         "write their sizes alone");
+  }
+  return absl::OkStatus();
+}
+
+void LetTexts::SetValue(absl::string_view text, size_t begin, size_t end,
+                        AssignStatement& assign) const {
+  size_t at = begin;
+  if (!lets_.empty()) at = lets_[0].begin;
+  assign.value_offset = at;
+  for (const Range& let : lets_) {
+    absl::StrAppend(&assign.value, Blanks(text.substr(at, let.begin - at)),
+                    text.substr(let.begin, let.end - let.begin));
+    at = let.end;
+  }
+  absl::StrAppend(&assign.value, Blanks(text.substr(at, begin - at)),
+                  text.substr(begin, end - begin));
 }
 
 std::optional<CodeStatement> CodeOf(const Token& name) {

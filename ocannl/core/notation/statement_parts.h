@@ -4,15 +4,19 @@
 #ifndef OCANNL_CORE_NOTATION_STATEMENT_PARTS_H_
 #define OCANNL_CORE_NOTATION_STATEMENT_PARTS_H_
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/notation/names.h"
 #include "ocannl/core/notation/statements.h"
+#include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {
 
@@ -26,6 +30,28 @@ absl::StatusOr<bool> TakeCondition(Lexer& lexer, const Names& names);
 
 // Whether the value names nothing but numbers.
 bool IsOfNumbers(absl::string_view value, const Names& names);
+
+// Takes what stands behind the name in { x: f64; o=[3] }, up to the bracket.
+absl::Status TakeDeclaredShape(Lexer& lexer, const Names& names,
+                               ShapeSpec& rows, std::optional<DType>& dtype);
+
+// The texts let f x = ... in around a statement, of functions and numbers.
+class LetTexts {
+ public:
+  void Push(size_t begin, size_t end) { lets_.push_back({begin, end}); }
+  void Pop() { lets_.pop_back(); }
+
+  // The value of `assign` is `text` from `begin` to `end`, behind the lets,
+  // each at its place.
+  void SetValue(absl::string_view text, size_t begin, size_t end,
+                AssignStatement& assign) const;
+
+ private:
+  struct Range {
+    size_t begin, end;
+  };
+  std::vector<Range> lets_;
+};
 
 // What x.forward and the like are.
 std::optional<CodeStatement> CodeOf(const Token& name);

@@ -13,7 +13,6 @@
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/array.h"
-#include "ocannl/core/notation/declaration.h"
 #include "ocannl/core/notation/habits.h"
 #include "ocannl/core/notation/let.h"
 #include "ocannl/core/notation/operators.h"
@@ -140,16 +139,7 @@ class StatementParser {
                             TakeName(lexer_, "the name of an array"));
     ShapeSpec rows;
     std::optional<DType> dtype;
-    if (lexer_.Accept(":")) {
-      OCANNL_ASSIGN_OR_RETURN(dtype, TakeDType(lexer_));
-    }
-    while (lexer_.Accept(";")) {
-      const size_t offset = lexer_.peek().offset;
-      OCANNL_RETURN_IF_ERROR(TakeRow(lexer_, names_, rows));
-      if (rows.bases == Bases()) continue;
-      return lexer_.ErrorAt(offset, "the axes of an array have no bases; ",
-                            "write their sizes alone");
-    }
+    OCANNL_RETURN_IF_ERROR(TakeDeclaredShape(lexer_, names_, rows, dtype));
     if (IsNext(lexer_, "=")) {
       return lexer_.Error("the value stands behind the braces; write { ",
                           target.text, " } =: ...");
@@ -182,9 +172,9 @@ class StatementParser {
     const size_t end = lexer_.peek().offset;
     if (!head.arguments.empty() ||
         IsOfNumbers(text_.substr(value, value_end - value), names_)) {
-      lets_.push_back({begin, end});
+      lets_.Push(begin, end);
       OCANNL_RETURN_IF_ERROR(Sequence(depth + 1, statements));
-      lets_.pop_back();
+      lets_.Pop();
       return absl::OkStatus();
     }
     auto let = std::make_unique<LetStatement>();
@@ -197,7 +187,7 @@ class StatementParser {
                   .logic = std::nullopt,
                   .of_operation = false,
                   .offset = head.name.offset};
-    SetValue(value, value_end, let->value);
+    lets_.SetValue(text_, value, value_end, let->value);
     OCANNL_RETURN_IF_ERROR(Sequence(depth + 1, let->body));
     statements.push_back(std::move(let));
     return absl::OkStatus();
@@ -224,21 +214,6 @@ class StatementParser {
                             "` already; give this another name");
     }
     return Sequence(depth + 1, statements);
-  }
-
-  // The text from `begin` to `end` as the value of `assign`, behind the lets
-  // around it, each at its place.
-  void SetValue(size_t begin, size_t end, AssignStatement& assign) const {
-    size_t at = begin;
-    if (!lets_.empty()) at = lets_[0].begin;
-    assign.value_offset = at;
-    for (const Range& let : lets_) {
-      absl::StrAppend(&assign.value, Blanks(text_.substr(at, let.begin - at)),
-                      text_.substr(let.begin, let.end - let.begin));
-      at = let.end;
-    }
-    absl::StrAppend(&assign.value, Blanks(text_.substr(at, begin - at)),
-                    text_.substr(begin, end - begin));
   }
 
   absl::Status Like(const Token& target, std::vector<Statement>& statements) {
@@ -338,7 +313,7 @@ class StatementParser {
                               .logic = std::move(logic),
                               .of_operation = of_operation,
                               .offset = target.offset};
-    SetValue(begin, end, statement);
+    lets_.SetValue(text_, begin, end, statement);
     statements.push_back(std::move(statement));
     return absl::OkStatus();
   }
@@ -365,11 +340,7 @@ class StatementParser {
   BlockStatement* comment_ = nullptr;  // that the sequence goes on in
   int repeats_ = 0;                    // of code that has a name
   int open_lets_ = 0;                  // whose `in` is still to come
-  struct Range {
-    size_t begin, end;
-  };
-  // Those of functions and numbers around the statement: let f x = ... in
-  std::vector<Range> lets_;
+  LetTexts lets_;
   absl::flat_hash_map<std::string, Lexer> code_;  // let%cd: where it starts
 };
 

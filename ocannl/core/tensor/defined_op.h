@@ -46,8 +46,9 @@ struct OpDefinition {
   // What is added to each operand's gradient; none where no gradient flows.
   std::vector<std::optional<TensorId>> gradients;
   std::vector<Intermediate> intermediates = {};
-  // The gradients say which terms of a maximum get one. Otherwise the first
-  // one that is the greatest does.
+  // The gradients say which terms get one, and the result is that of the whole
+  // cell. Otherwise the first term that is the greatest gets one, and the
+  // result is that term.
   bool routes_gradient = false;
 };
 
