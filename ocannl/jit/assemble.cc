@@ -71,6 +71,7 @@ DebugRows LinesOf(const LoopProgram& program, const std::vector<Block>& nests) {
 
 struct Function {
   asmjit::Label label = {};
+  size_t first;  // the number of its first nest
   std::vector<const Nest*> nests;
   int64_t iterations = 0;
 };
@@ -78,12 +79,13 @@ struct Function {
 // Adjacent nests that are not parallel share a function.
 std::vector<Function> FunctionsOf(const std::vector<Nest>& nests) {
   std::vector<Function> functions;
-  for (const Nest& nest : nests) {
+  for (size_t k = 0; k < nests.size(); ++k) {
+    const Nest& nest = nests[k];
     if (IsParallelNest(nest)) {
       functions.push_back(
-          {.nests = {&nest}, .iterations = nest.loops[0].extent});
+          {.first = k, .nests = {&nest}, .iterations = nest.loops[0].extent});
     } else if (functions.empty() || functions.back().iterations > 0) {
-      functions.push_back({.nests = {&nest}});
+      functions.push_back({.first = k, .nests = {&nest}});
     } else {
       functions.back().nests.push_back(&nest);
     }
@@ -114,10 +116,9 @@ class Assembly {
     Emitter emitter(assembler, program, isa,
                     debug != nullptr ? &debug->rows : nullptr);
     functions_ = FunctionsOf(nests_);
-    for (size_t k = 0; k < functions_.size(); ++k) {
-      Function& function = functions_[k];
-      function.label =
-          assembler.newNamedLabel(absl::StrCat("nest-", k).c_str());
+    for (Function& function : functions_) {
+      function.label = assembler.newNamedLabel(
+          absl::StrCat("nest-", function.first).c_str());
       assembler.align(asmjit::AlignMode::kCode, 64);
       assembler.bind(function.label);
       emitter.EmitFunction(function.nests);
@@ -150,7 +151,9 @@ class Assembly {
     CHECK(code_.copyFlattenedData(image.bytes.data(), image.bytes.size()) ==
           asmjit::kErrorOk);
     for (const Function& function : functions_) {
-      image.sections.push_back({OffsetOf(function.label), function.iterations});
+      image.sections.push_back({.begin = OffsetOf(function.label),
+                                .iterations = function.iterations,
+                                .nest = static_cast<int64_t>(function.first)});
     }
     if (code_.isLabelBound(run_helper_)) {
       image.run_helper = OffsetOf(run_helper_);

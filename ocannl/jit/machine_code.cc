@@ -22,9 +22,10 @@ std::vector<DebugSymbol> SymbolsOf(const CodeImage& image,
     const size_t end = k + 1 < image.sections.size()
                            ? image.sections[k + 1].begin
                            : image.bytes.size();
-    symbols.push_back({.name = absl::StrCat(name, ":nest-", k),
-                       .begin = code + begin,
-                       .size = end - begin});
+    symbols.push_back(
+        {.name = absl::StrCat(name, ":nest-", image.sections[k].nest),
+         .begin = code + begin,
+         .size = end - begin});
   }
   if (image.debug != nullptr && image.debug->stub) {
     const std::byte* begin = code + *image.debug->stub;
@@ -52,7 +53,8 @@ absl::StatusOr<MachineCode> Load(const CodeImage& image,
     const std::byte* entry = code.memory.data() + section.begin;
     code.sections.push_back({.function = reinterpret_cast<NestFunction>(
                                  reinterpret_cast<uintptr_t>(entry)),
-                             .iterations = section.iterations});
+                             .iterations = section.iterations,
+                             .nest = section.nest});
   }
   const absl::string_view wanted = WantedDebugSymbols();
   OCANNL_RETURN_IF_ERROR(CheckDebugSymbols("OCANNL_JIT_SYMBOLS", wanted));

@@ -24,6 +24,7 @@ struct CodeImage {
   struct Section {
     int64_t begin;       // in `bytes`
     int64_t iterations;  // of a parallel loop; 0: none, the bounds are ignored
+    int64_t nest;        // the first that it runs, its number in SplitNests
   };
 
   std::string bytes;
@@ -38,6 +39,7 @@ struct MachineCode {
   struct Section {
     NestFunction function;
     int64_t iterations;
+    int64_t nest;
   };
 
   CodeMemory memory;

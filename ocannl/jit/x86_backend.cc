@@ -52,7 +52,7 @@ struct Untraced {
   static constexpr bool kTells = false;
   explicit Untraced(absl::string_view = "") {}
   struct Span {
-    Span(const Untraced&, size_t) {}
+    Span(const Untraced&, int64_t) {}
   };
 };
 
@@ -61,7 +61,7 @@ struct TracedNests {
   static constexpr bool kTells = true;
   explicit TracedNests(absl::string_view name) : program(name) {}
   struct Span : TraceSpan {
-    Span(const TracedNests& nests, size_t nest)
+    Span(const TracedNests& nests, int64_t nest)
         : TraceSpan("nest", absl::StrCat(nests.program, ":nest-", nest)) {}
   };
   std::string program;
@@ -147,8 +147,8 @@ class X86Executable : public Executable {
   void RunAlone(const Told& told, std::byte* const* all,
                 absl::Span<const int64_t> statics) const {
     for (size_t k = 0; k < code_.sections.size(); ++k) {
-      const typename Told::Span span(told, k);
       const MachineCode::Section& section = code_.sections[k];
+      const typename Told::Span span(told, section.nest);
       section.function(all, statics.data(), 0, section.iterations);
     }
   }
@@ -175,8 +175,8 @@ class X86Executable : public Executable {
       for (size_t k = 0; k < code_.sections.size(); ++k) {
         if (k > 0) team.Wait();
         if (own == nullptr) continue;  // The others do its share.
-        const typename Nests::Span span(nests_, k);
         const MachineCode::Section& section = code_.sections[k];
+        const typename Nests::Span span(nests_, section.nest);
         if (section.iterations > 0) {
           RunClaimed(
               section, own, statics, member,
