@@ -65,7 +65,7 @@ ROOMS = {
     "ocannl/fuzz": 7_500,
     "ocannl/interp": 1_700,
     "ocannl/jit": 10_450,
-    "ocannl/tiers": 520,
+    "ocannl/tiers": 1_250,
     "ocannl/train": 18_250,
 }
 
