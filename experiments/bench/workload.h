@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "experiments/bench/probes.h"
 #include "ocannl/core/runtime/backend.h"
+#include "ocannl/tiers/probes.h"
 
 namespace ocannl {
 

@@ -67,7 +67,7 @@ absl::Status CheckVirtual(const Assignments& code, const LoopProgram& program) {
 }
 
 absl::StatusOr<LoopProgram> LowerToRun(const Assignments& code) {
-  return WantsGdb() ? Lower(WithOrigins(code)) : Lower(code);
+  return WantsOrigins() ? Lower(WithOrigins(code)) : Lower(code);
 }
 
 void SetCodeHook(CodeHook hook) { Hook() = std::move(hook); }
@@ -99,7 +99,7 @@ absl::StatusOr<Routine> ToRoutine(const Context& context,
 absl::StatusOr<Routine> ToRoutine(const Context& context, Assignments&& code,
                                   const PassOptions& options) {
   const bool is_needed =
-      Hook() || WantsGdb() ||
+      Hook() || WantsOrigins() ||
       absl::c_any_of(code.arrays, [](const Array& array) {
         return array.memory && array.memory->mode == MemoryMode::kVirtual;
       });

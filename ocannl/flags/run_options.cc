@@ -12,6 +12,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/btree_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -23,10 +24,12 @@
 #include "ocannl/core/base/system/open_file.h"
 #include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/base/user_error.h"
+#include "ocannl/core/base/wanted_debug_symbols.h"
 #include "ocannl/flags/ranks.h"
 #include "ocannl/interp/explain_nonfinite.h"
 #include "ocannl/interp/run_log.h"
 #include "ocannl/jit/x86_backend.h"
+#include "ocannl/tiers/profile_report.h"
 #include "ocannl/tiers/tiers.h"
 #include "ocannl/train/run/debug.h"
 
@@ -136,6 +139,24 @@ absl::StatusOr<std::string> OwnPath(const CommandLine& line,
   return own;
 }
 
+// Starts the profile that --profile asks for; whether it does.
+absl::StatusOr<bool> StartProfile(const CommandLine& line) {
+  if (!line.Has("profile")) return false;  // settings do not have it
+  const std::string& value = line.GetString("profile");
+  if (value == "false") return false;
+  std::string path;
+  if (value != "true") {
+    if (!absl::EndsWith(value, ".json")) {
+      return UserError("--profile=", value, " is not a .json file; write ",
+                       "--profile, or --profile=FILE.json");
+    }
+    OCANNL_ASSIGN_OR_RETURN(path, OwnPath(line, "profile", ""));
+  }
+  AskForOrigins();
+  OCANNL_RETURN_IF_ERROR(ReportProfileAtExit(path));
+  return true;
+}
+
 absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line,
                                       const DebugLogs& debug) {
   TierOptions options{.code_cache = line.GetString("code_cache")};
@@ -149,6 +170,7 @@ absl::StatusOr<TierOptions> OptionsOf(const CommandLine& line,
   OCANNL_ASSIGN_OR_RETURN(const std::string trace,
                           OwnPath(line, "trace", debug.log));
   options.trace = !trace.empty();
+  OCANNL_ASSIGN_OR_RETURN(options.profile, StartProfile(line));
   OCANNL_ASSIGN_OR_RETURN(const int64_t level, line.GetInt("log_level", 0, 3));
   if (options.trace) {
     OCANNL_RETURN_IF_ERROR(
@@ -217,6 +239,10 @@ absl::StatusOr<const Backend*> TierOf(const CommandLine& line) {
   OCANNL_ASSIGN_OR_RETURN(TierOptions options, OptionsOf(line, debug));
   OCANNL_ASSIGN_OR_RETURN(Observers observers, ObserversOf(line, debug));
   if (!observers.empty()) {
+    if (options.profile) {
+      return UserError("--profile cannot measure what --log_runs and ",
+                       "--explain_nonfinite watch; leave one of them out");
+    }
     const Backend* interp = Observed(std::move(observers));
     return options.trace ? Traced(interp) : interp;
   }
@@ -240,6 +266,7 @@ absl::StatusOr<std::vector<NamedTier>> TiersOf(const CommandLine& line) {
     OCANNL_ASSIGN_OR_RETURN(const Backend* backend, FindTier(name, options));
     tiers.push_back({name, backend});
   }
+  options.profile = false;  // of the host's tiers
   const absl::StatusOr<const Backend*> cuda = FindTier("cuda", options);
   if (cuda.ok()) tiers.push_back({"cuda", *cuda});  // where there is a GPU
   return tiers;

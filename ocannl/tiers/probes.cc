@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/bench/probes.h"
+#include "ocannl/tiers/probes.h"
 
 #include <immintrin.h>
 #include <unistd.h>
@@ -129,7 +129,8 @@ bool IsMemory(ProbeKind kind) {
 }
 
 bool IsCopy(ProbeKind kind) {
-  return kind == ProbeKind::kCacheCopy || kind == ProbeKind::kMemoryCopy;
+  return kind == ProbeKind::kL1Copy || kind == ProbeKind::kCacheCopy ||
+         kind == ProbeKind::kL3Copy || kind == ProbeKind::kMemoryCopy;
 }
 
 }  // namespace
@@ -140,10 +141,14 @@ absl::string_view Name(ProbeKind kind) {
       return "fma";
     case ProbeKind::kClock:
       return "clock";
+    case ProbeKind::kL1Copy:
+      return "copy in L1";
     case ProbeKind::kCacheCopy:
       return "copy in L2";
     case ProbeKind::kCacheRead:
       return "read in L2";
+    case ProbeKind::kL3Copy:
+      return "copy in L3";
     case ProbeKind::kMemoryCopy:
       return "copy in memory";
     case ProbeKind::kMemoryRead:
@@ -160,7 +165,16 @@ absl::string_view UnitOf(ProbeKind kind) {
 int64_t ProbeBytes(ProbeKind kind) {
   if (kind == ProbeKind::kFma || kind == ProbeKind::kClock) return 0;
   if (IsMemory(kind)) return int64_t{256} << 20;
-  int64_t cache = sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0: not known
+  // 0: not known.
+  if (kind == ProbeKind::kL1Copy) {
+    const int64_t cache = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+    return std::clamp<int64_t>(cache, 1 << 14, 1 << 17) / 2 / 4096 * 4096;
+  }
+  if (kind == ProbeKind::kL3Copy) {
+    const int64_t cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return std::clamp<int64_t>(cache / 4, 1 << 21, 1 << 23) / 4096 * 4096;
+  }
+  const int64_t cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
   return std::clamp<int64_t>(cache, 1 << 18, 1 << 22) / 2 / 4096 * 4096;
 }
 
@@ -205,8 +219,7 @@ double Probes::Move(ProbeKind kind, Stream& stream) {
 
 double Probes::RateOfThread(ProbeKind kind, Stream& stream) {
   constexpr double kCacheBytes = 8 << 20;
-  bool in_cache =
-      kind == ProbeKind::kCacheCopy || kind == ProbeKind::kCacheRead;
+  const bool in_cache = ProbeBytes(kind) > 0 && !IsMemory(kind);
   // Others have used the cache, and wide registers take some microseconds to
   // wake up.
   if (in_cache) Move(kind, stream);

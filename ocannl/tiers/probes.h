@@ -6,8 +6,8 @@
 //
 //   OCANNL_ASSIGN_OR_RETURN(Probes probes, Probes::Make(/*threads=*/2));
 //   double flops_per_second = probes.Rate(ProbeKind::kFma);
-#ifndef EXPERIMENTS_BENCH_PROBES_H_
-#define EXPERIMENTS_BENCH_PROBES_H_
+#ifndef OCANNL_TIERS_PROBES_H_
+#define OCANNL_TIERS_PROBES_H_
 
 #include <cstdint>
 #include <map>
@@ -22,8 +22,10 @@ namespace ocannl {
 enum class ProbeKind : uint8_t {
   kFma,         // flops: independent f32 fused multiply-adds in registers
   kClock,       // cycles of one core
-  kCacheCopy,   // bytes read and written, y = c * x, half of the L2 cache
-  kCacheRead,   // bytes read, the same
+  kL1Copy,      // bytes read and written, y = c * x, half of the L1 cache
+  kCacheCopy,   // the same, half of the L2 cache
+  kCacheRead,   // bytes read, half of the L2 cache
+  kL3Copy,      // bytes read and written, at most a quarter of the L3 cache
   kMemoryCopy,  // bytes read and written past the caches, 256 MiB
   kMemoryRead,  // bytes read, the same
 };
@@ -65,4 +67,4 @@ class Probes {
 
 }  // namespace ocannl
 
-#endif  // EXPERIMENTS_BENCH_PROBES_H_
+#endif  // OCANNL_TIERS_PROBES_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/bench/probes.h"
+#include "ocannl/tiers/probes.h"
 
 #include "gtest/gtest.h"
 
@@ -10,9 +10,10 @@ namespace {
 TEST(ProbesTest, RatesArePlausible) {
   absl::StatusOr<Probes> probes = Probes::Make(/*threads=*/2);
   if (!probes.ok()) GTEST_SKIP() << probes.status();
-  for (ProbeKind kind : {ProbeKind::kFma, ProbeKind::kClock,
-                         ProbeKind::kCacheCopy, ProbeKind::kCacheRead,
-                         ProbeKind::kMemoryCopy, ProbeKind::kMemoryRead}) {
+  for (ProbeKind kind :
+       {ProbeKind::kFma, ProbeKind::kClock, ProbeKind::kL1Copy,
+        ProbeKind::kCacheCopy, ProbeKind::kCacheRead, ProbeKind::kL3Copy,
+        ProbeKind::kMemoryCopy, ProbeKind::kMemoryRead}) {
     double rate = probes->Rate(kind);
     EXPECT_GT(rate, 1e7) << Name(kind);
     EXPECT_LT(rate, 1e13) << Name(kind);

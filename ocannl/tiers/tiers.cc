@@ -21,11 +21,15 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/codegen/code_cache.h"
 #include "ocannl/core/runtime/threads/team.h"
+#include "ocannl/core/schedule/refusal.h"
 #include "ocannl/core/tiering/checking_backend.h"
 #include "ocannl/core/tiering/gpu_tier.h"
 #include "ocannl/core/tiering/measure_costs.h"
+#include "ocannl/core/tiering/profile.h"
+#include "ocannl/core/tiering/profiling_backend.h"
 #include "ocannl/core/tiering/tiered_backend.h"
 #include "ocannl/core/tiering/traced_backend.h"
 #include "ocannl/cuda/cuda_backend.h"
@@ -76,6 +80,48 @@ const Backend* Decorated(const Backend* tier, const Arguments&... arguments) {
   return backend.get();
 }
 
+const Backend* Interpreter(const TierOptions& options) {
+  static const auto* profiled = new ProfilingBackend(
+      {.name = "interp", .whole = Interpreter(), .nests = Interpreter()},
+      &Profile::OfProcess());
+  return options.profile ? profiled : Interpreter();
+}
+
+std::string NameOf(Isa isa) { return absl::StrCat("x86-", jit::Name(isa)); }
+
+// `x86`, a backend for `isa`, with a profile.
+const Backend* ProfiledX86(Isa isa, const Backend* x86,
+                           const TierOptions& options) {
+  // The team of the profile runs its code.
+  static auto* nests = new std::map<std::pair<Isa, std::vector<std::string>>,
+                                    std::unique_ptr<jit::X86Backend>>();
+  static auto* mutex = new std::mutex();
+  static auto* backends =
+      new std::map<const Backend*, std::unique_ptr<ProfilingBackend>>();
+  std::lock_guard<std::mutex> lock(*mutex);
+  auto& backend = (*backends)[x86];
+  if (backend != nullptr) return backend.get();
+  auto& unscheduled = (*nests)[{isa, options.skip}];
+  if (unscheduled == nullptr) {
+    unscheduled = std::make_unique<jit::X86Backend>(
+        isa, jit::X86Options{.schedules = false,
+                             .skip = options.skip,
+                             .interpreter = Interpreter()});
+  }
+  auto schedule = [isa, skip = options.skip](const LoopProgram& program) {
+    std::vector<Refusal> refused;  // `x86` reports them
+    return jit::ScheduleFor(program, isa, {.skip = skip, .refused = &refused});
+  };
+  backend = std::make_unique<ProfilingBackend>(
+      ProfiledTier{.name = NameOf(isa),
+                   .whole = x86,
+                   .nests = unscheduled.get(),
+                   .schedule = std::move(schedule),
+                   .threads = options.threads},
+      &Profile::OfProcess());
+  return backend.get();
+}
+
 const Backend* TracedIf(const TierOptions& options, const Backend* tier) {
   return options.trace ? Traced(tier) : tier;
 }
@@ -98,7 +144,8 @@ absl::StatusOr<const Backend*> X86(Isa isa, const Wanted& options) {
                              .skip = options.skip,
                              .interpreter = Interpreter()});
   }
-  return backend.get();
+  return options.profile ? ProfiledX86(isa, backend.get(), options)
+                         : backend.get();
 }
 
 // The number in "cuda:1", or that of the options for "cuda".
@@ -192,16 +239,14 @@ absl::StatusOr<const Backend*> Auto(Isa isa, const Wanted& options) {
   auto& backend = (*backends)[{x86, options.report}];
   if (backend == nullptr) {
     backend = std::make_unique<TieredBackend>(
-        Tiering{.first = TracedIf(options, Interpreter()),
+        Tiering{.first = TracedIf(options, Interpreter(options)),
                 .second = x86,
-                .gpu = GpuIfAny(x86, options)},
+                .gpu = options.profile ? nullptr : GpuIfAny(x86, options)},
         TieredOptions{.report = options.report,
                       .background = Team::MaxSize() > 1});
   }
   return backend.get();
 }
-
-std::string NameOf(Isa isa) { return absl::StrCat("x86-", jit::Name(isa)); }
 
 // The tier that somebody means by another name; empty: none.
 absl::string_view TierMeantBy(absl::string_view name) {
@@ -231,7 +276,7 @@ absl::StatusOr<const Backend*> Find(absl::string_view name, Wanted options) {
   if (options.threads == 0) options.threads = Team::MaxSize();
   const std::optional<Isa> host = jit::HostIsa();
   if (name == "interp" || (name == "auto" && !host)) {
-    return TracedIf(options, Interpreter());
+    return TracedIf(options, Interpreter(options));
   }
   if (name == "auto") return Auto(*host, options);
   for (Isa isa : jit::kIsas) {
@@ -246,6 +291,10 @@ absl::StatusOr<const Backend*> Find(absl::string_view name, Wanted options) {
                      "; use --tier=auto for the best that this machine has"));
   }
   if (const std::optional<int> gpu = GpuOf(name, options)) {
+    if (options.profile) {
+      return UserError("--profile measures nests on the host, not on --tier=",
+                       name, "; use --trace, or another tier");
+    }
     OCANNL_ASSIGN_OR_RETURN(const cuda::CudaBackend* cuda, Cuda(*gpu, options));
     return TracedIf(options, cuda);
   }

@@ -26,6 +26,8 @@ struct TierOptions {
   std::string cuda_home = "";          // where CUDA's toolkit is (cuda/nvrtc.h)
   std::vector<std::string> skip = {};  // passes of machine code to leave out
   bool trace = false;  // compilations and runs are spans (traced_backend.h)
+  // Nests are measured for Profile::OfProcess (profiling_backend.h).
+  bool profile = false;
 };
 
 // Those below but for cuda:0 and the like, and auto; as in messages and helps.
@@ -44,7 +46,8 @@ std::string TierNames();
 //                           (core/tiering/tiered_backend.h)
 //
 // Errors: a tier that is unknown, or that this machine cannot run, and a
-// directory that cannot be used; the message says why.
+// directory that cannot be used; a profile of a tier that is not the host's.
+// The message says why.
 absl::StatusOr<const Backend*> FindTier(absl::string_view name,
                                         TierOptions options = {});
 

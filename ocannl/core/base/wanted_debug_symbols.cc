@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/base/wanted_debug_symbols.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <vector>
 
@@ -8,6 +9,11 @@
 #include "absl/strings/str_split.h"
 
 namespace ocannl {
+namespace {
+
+std::atomic<bool> asked_for_origins = false;
+
+}  // namespace
 
 absl::string_view WantedDebugSymbols() {
   const char* wanted = std::getenv("OCANNL_JIT_SYMBOLS");
@@ -19,5 +25,9 @@ bool WantsGdb() {
       absl::StrSplit(WantedDebugSymbols(), ',');
   return absl::c_linear_search(words, "gdb");
 }
+
+bool WantsOrigins() { return asked_for_origins || WantsGdb(); }
+
+void AskForOrigins() { asked_for_origins = true; }
 
 }  // namespace ocannl

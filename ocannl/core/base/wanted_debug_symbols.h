@@ -15,6 +15,11 @@ absl::string_view WantedDebugSymbols();
 // Whether `gdb` is among that.
 bool WantsGdb();
 
+// Whether somebody reads which assignment and source line each loop comes from:
+// GDB, or after AskForOrigins a profile.
+bool WantsOrigins();
+void AskForOrigins();
+
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_BASE_WANTED_DEBUG_SYMBOLS_H_

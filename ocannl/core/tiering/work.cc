@@ -9,35 +9,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "ocannl/core/analysis/nest.h"
-#include "ocannl/core/base/ndarray.h"
-#include "ocannl/core/tiering/predict.h"
+#include "ocannl/core/schedule/refusal.h"
+#include "ocannl/core/tiering/nest_work.h"
 
 namespace ocannl {
 namespace {
 
 Work WorkOf(const LoopProgram& program, const Stmt& stmt) {
-  const Effects effects = EffectsOf(program, stmt);
-  auto bytes_of = [&](const std::vector<BufferId>& buffers) {
-    double bytes = 0;
-    for (BufferId id : buffers) {
-      const Buffer& buffer = program.buffers[id];
-      if (buffer.role == Role::kPrivate) continue;
-      bytes += static_cast<double>(NumElements(buffer.dims)) *
-               static_cast<double>(SizeOf(buffer.dtype));
-    }
-    return bytes;
-  };
-  auto name = [&](std::string* text, BufferId id) {
-    absl::StrAppend(text, program.buffers[id].name);
-  };
+  const NestWork work = NestWorkOf(program, {{stmt}});
   const bool zeroes = std::holds_alternative<ZeroOut>(stmt);
-  return {absl::StrCat(zeroes ? "zero_out " : "",
-                       absl::StrJoin(effects.writes, ", ", name)),
-          Predict(program, {{stmt}}).flops, bytes_of(effects.reads),
-          bytes_of(effects.writes)};
+  return {absl::StrCat(zeroes ? "zero_out " : "", WrittenNames(program, stmt)),
+          work.flops, work.bytes_read, work.bytes_written};
 }
 
 }  // namespace

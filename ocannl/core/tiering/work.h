@@ -15,10 +15,8 @@
 
 namespace ocannl {
 
-// Of a loop nest, an assignment or a zero_out.
-//   flops   Prediction::flops of one run
-//   bytes   of each array that it reads or writes, once and whole: the least
-//           traffic of a cache that holds them all. Private arrays have none.
+// Of a loop nest, an assignment or a zero_out, as NestWork counts them
+// (nest_work.h): the least traffic of a cache that holds all arrays.
 struct Work {
   std::string name;  // the arrays that it writes
   double flops = 0;
