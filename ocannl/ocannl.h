@@ -9,19 +9,19 @@
 #define OCANNL_OCANNL_H_
 
 // Tensor expressions, in C++ and as text.
-#include "ocannl/core/base/ndarray.h"        // NdArray
-#include "ocannl/core/base/status_macros.h"  // OCANNL_ASSIGN_OR_RETURN
-#include "ocannl/core/notation/define.h"     // DefineOp
-#include "ocannl/core/notation/names.h"      // Names
-#include "ocannl/core/notation/parse.h"      // ParseTensor
-#include "ocannl/core/runtime/npy.h"         // ReadNpy, WriteNpy
-#include "ocannl/core/shape/infer.h"         // InferShapes
-#include "ocannl/core/tensor/arrange.h"      // Stack, Part, Stretch
-#include "ocannl/core/tensor/indexing.h"     // Gather, OneHot, ArgMax
-#include "ocannl/core/tensor/initializer.h"  // Uniform1, Xavier
-#include "ocannl/core/tensor/leaf.h"         // Data, Input, Param
-#include "ocannl/core/tensor/scalars.h"      // Sum, Mean
-#include "ocannl/core/tensor/tensor.h"       // Tensor and its operations
+#include "ocannl/core/base/ndarray.h"                // NdArray
+#include "ocannl/core/base/status_macros.h"          // OCANNL_ASSIGN_OR_RETURN
+#include "ocannl/core/notation/names.h"              // Names
+#include "ocannl/core/notation/parse.h"              // ParseTensor
+#include "ocannl/core/notation/statements/define.h"  // DefineOp
+#include "ocannl/core/runtime/npy.h"                 // ReadNpy, WriteNpy
+#include "ocannl/core/shape/infer.h"                 // InferShapes
+#include "ocannl/core/tensor/arrange.h"              // Stack, Part, Stretch
+#include "ocannl/core/tensor/indexing.h"             // Gather, OneHot, ArgMax
+#include "ocannl/core/tensor/initializer.h"          // Uniform1, Xavier
+#include "ocannl/core/tensor/leaf.h"                 // Data, Input, Param
+#include "ocannl/core/tensor/scalars.h"              // Sum, Mean
+#include "ocannl/core/tensor/tensor.h"  // Tensor and its operations
 
 // What runs them, and what is made of them on the way.
 #include "ocannl/core/cd/parse.h"                 // ParseCd

@@ -79,7 +79,7 @@ REASONS = {
     "ocannl/core/assign/gradient.cc": "one class: what reaches each operand",
     "ocannl/core/loop/lower.cc": "one class: the loops of an assignment",
     "ocannl/core/notation/parse.cc:Parser": "one grammar: of expressions",
-    "ocannl/core/notation/statements.cc:StatementParser":
+    "ocannl/core/notation/statements/statements.cc:StatementParser":
         "one grammar: of statements",
     "ocannl/core/runtime/context.cc": "one class: who may write which array",
     "ocannl/core/tensor/graph.cc": "one class: the nodes and their names",

@@ -34,7 +34,7 @@
 #include "ocannl/core/schedule/refusal.h"
 #include "ocannl/core/schedule/rewrite/print_script.h"
 #include "ocannl/core/schedule/rewrite/script.h"
-#include "ocannl/core/tiering/work.h"
+#include "ocannl/core/tiering/cost/work.h"
 #include "ocannl/cuda/kernel_text.h"
 #include "ocannl/cuda/nvrtc.h"
 #include "ocannl/flags/flags.h"

@@ -27,7 +27,7 @@
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
-#include "ocannl/core/tiering/predict.h"
+#include "ocannl/core/tiering/cost/predict.h"
 #include "ocannl/flags/run_options.h"
 #include "ocannl/tiers/compare_tiers.h"
 

@@ -231,7 +231,7 @@ TEXT = {
     "ocannl/core/index/projections.h": ["n35 =:+ w1 * x ~lo"],
     "ocannl/core/loop/ir.h": ["dot (i1 : [0..79])"],
     "ocannl/core/notation/parse.h": ["text -> nodes of a", "||   &&   |   ^"],
-    "ocannl/core/notation/statements.h": ["text -> Statements"],
+    "ocannl/core/notation/statements/statements.h": ["text -> Statements"],
     "ocannl/core/runtime/device_network.h": ["rank 0:    OCANNL_"],
     "ocannl/core/runtime/lineage.h": ["init writes w; ste"],
     "ocannl/core/runtime/npy_header.h": [

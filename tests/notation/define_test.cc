@@ -2,7 +2,7 @@
 //
 // Operations that are defined by two texts: those of the source documents'
 // slides are the library's to the last bit, and have its gradients.
-#include "ocannl/core/notation/define.h"
+#include "ocannl/core/notation/statements/define.h"
 
 #include <cstdint>
 #include <functional>

@@ -20,7 +20,7 @@
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/loop/parse.h"
-#include "ocannl/core/notation/define.h"
+#include "ocannl/core/notation/statements/define.h"
 #include "ocannl/core/tensor/defined_op.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/print_values.h"

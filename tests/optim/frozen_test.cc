@@ -13,7 +13,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/core/notation/define.h"
+#include "ocannl/core/notation/statements/define.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/tiers/tiers.h"
 #include "ocannl/train/checkpoint/checkpoint.h"

@@ -13,7 +13,7 @@
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/loop/outline.h"
 #include "ocannl/core/runtime/routine.h"
-#include "ocannl/core/tiering/nest_work.h"
+#include "ocannl/core/tiering/cost/nest_work.h"
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/x86_backend.h"
 #include "ocannl/tiers/profile_report.h"

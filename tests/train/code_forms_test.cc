@@ -15,7 +15,7 @@
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/compile.h"
-#include "ocannl/core/notation/define.h"
+#include "ocannl/core/notation/statements/define.h"
 #include "ocannl/core/tensor/defined_op.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/tiers/tiers.h"

@@ -2,7 +2,7 @@
 //
 // OpDefinition: an operation of the user's, with its gradients.
 //
-//   OCANNL_ASSIGN_OR_RETURN(           // core/notation/define.h
+//   OCANNL_ASSIGN_OR_RETURN(           // core/notation/statements/define.h
 //       auto swish, DefineOp("swish", "v =: v1 / (1 + exp(-v1))",
 //                            "g1 =+ g * (v + (1 - v) / (1 + exp(-v1)))"));
 //   Tensor y = ApplyDefined(swish, {x});

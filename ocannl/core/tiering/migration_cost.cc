@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "ocannl/core/base/ndarray.h"
-#include "ocannl/core/tiering/work.h"
+#include "ocannl/core/tiering/cost/work.h"
 
 namespace ocannl {
 namespace {

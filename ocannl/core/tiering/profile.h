@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "ocannl/core/tiering/nest_work.h"
+#include "ocannl/core/tiering/cost/nest_work.h"
 
 namespace ocannl {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/tiering/predict.h"
+#include "ocannl/core/tiering/cost/predict.h"
 
 namespace ocannl {
 namespace {

@@ -21,7 +21,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/operators.h"
 #include "ocannl/core/notation/parse.h"
-#include "ocannl/core/notation/statements.h"
+#include "ocannl/core/notation/statements/statements.h"
 #include "ocannl/core/tensor/memory_mode.h"
 #include "ocannl/train/graph/code_repeat.h"
 #include "ocannl/train/graph/code_scope.h"

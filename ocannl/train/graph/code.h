@@ -9,10 +9,10 @@
 //       )", {.tensors = {{"p", w}, {"learning_rate", rate}},
 //            .numbers = {{"weight_decay", 1e-4}}}));
 //
-// See core/notation/statements.h for the statements. Values are expressions of
-// the notation (core/notation/parse.h). In these, x is the value of a tensor,
-// x.grad its gradient, and x.merge and x.grad.merge are those in the merge
-// buffer, copied from another context by Context::CopyToMerge.
+// See core/notation/statements/statements.h for the statements. Values are
+// expressions of the notation (core/notation/parse.h). In these, x is the value
+// of a tensor, x.grad its gradient, and x.merge and x.grad.merge are those in
+// the merge buffer, copied from another context by Context::CopyToMerge.
 #ifndef OCANNL_TRAIN_GRAPH_CODE_H_
 #define OCANNL_TRAIN_GRAPH_CODE_H_
 

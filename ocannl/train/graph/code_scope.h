@@ -21,7 +21,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/assign/ir.h"
 #include "ocannl/core/notation/names.h"
-#include "ocannl/core/notation/statements.h"
+#include "ocannl/core/notation/statements/statements.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/shape.h"

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/assign/ir.h"
-#include "ocannl/core/notation/statements.h"
+#include "ocannl/core/notation/statements/statements.h"
 #include "ocannl/core/tensor/einsum/einsum.h"
 #include "ocannl/core/tensor/tensor.h"
 

@@ -21,7 +21,7 @@
 #include "ocannl/core/assign/ir.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/notation/names.h"
-#include "ocannl/core/notation/statements.h"
+#include "ocannl/core/notation/statements/statements.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/train/graph/code_repeat.h"
 #include "ocannl/train/graph/code_scope.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // UpdateRule: what an optimiser does in a step, as code in the notation of
-// assignments (core/notation/statements.h) on a list of parameters.
+// assignments (core/notation/statements/statements.h) on a list of parameters.
 //
 //   const UpdateRule signs = {
 //       .name = "sign_sgd",

@@ -31,8 +31,8 @@
 //
 // Operations have names in values, too (operations.h): add(a, b), lt(a, b). A
 // number p is p or p_t. (* A comment *) is skipped.
-#ifndef OCANNL_CORE_NOTATION_STATEMENTS_H_
-#define OCANNL_CORE_NOTATION_STATEMENTS_H_
+#ifndef OCANNL_CORE_NOTATION_STATEMENTS_STATEMENTS_H_
+#define OCANNL_CORE_NOTATION_STATEMENTS_STATEMENTS_H_
 
 #include <memory>
 #include <optional>
@@ -129,4 +129,4 @@ absl::Status ErrorAt(absl::string_view text, size_t offset,
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_NOTATION_STATEMENTS_H_
+#endif  // OCANNL_CORE_NOTATION_STATEMENTS_STATEMENTS_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/notation/statement_parts.h"
+#include "ocannl/core/notation/statements/statement_parts.h"
 
 #include <utility>
 

@@ -5,8 +5,8 @@
 //
 //   nest         flops    bytes read    bytes written    flops/byte
 //   y            16384          2304              256          6.40
-#ifndef OCANNL_CORE_TIERING_WORK_H_
-#define OCANNL_CORE_TIERING_WORK_H_
+#ifndef OCANNL_CORE_TIERING_COST_WORK_H_
+#define OCANNL_CORE_TIERING_COST_WORK_H_
 
 #include <string>
 #include <vector>
@@ -32,4 +32,4 @@ std::string PrintWork(const LoopProgram& program);
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_TIERING_WORK_H_
+#endif  // OCANNL_CORE_TIERING_COST_WORK_H_

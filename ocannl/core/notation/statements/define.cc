@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/notation/define.h"
+#include "ocannl/core/notation/statements/define.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +14,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/operators.h"
 #include "ocannl/core/notation/parse.h"
-#include "ocannl/core/notation/statements.h"
+#include "ocannl/core/notation/statements/statements.h"
 #include "ocannl/core/ops/depth.h"
 
 namespace ocannl {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Parts of statements.h that need no other statement.
-#ifndef OCANNL_CORE_NOTATION_STATEMENT_PARTS_H_
-#define OCANNL_CORE_NOTATION_STATEMENT_PARTS_H_
+#ifndef OCANNL_CORE_NOTATION_STATEMENTS_STATEMENT_PARTS_H_
+#define OCANNL_CORE_NOTATION_STATEMENTS_STATEMENT_PARTS_H_
 
 #include <cstddef>
 #include <optional>
@@ -15,7 +15,7 @@
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/notation/names.h"
-#include "ocannl/core/notation/statements.h"
+#include "ocannl/core/notation/statements/statements.h"
 #include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {
@@ -58,4 +58,4 @@ std::optional<CodeStatement> CodeOf(const Token& name);
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_NOTATION_STATEMENT_PARTS_H_
+#endif  // OCANNL_CORE_NOTATION_STATEMENTS_STATEMENT_PARTS_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/tiering/nest_work.h"
+#include "ocannl/core/tiering/cost/nest_work.h"
 
 #include <string>
 #include <vector>

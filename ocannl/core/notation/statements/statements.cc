@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/notation/statements.h"
+#include "ocannl/core/notation/statements/statements.h"
 
 #include <algorithm>
 #include <iterator>
@@ -16,7 +16,7 @@
 #include "ocannl/core/notation/habits.h"
 #include "ocannl/core/notation/let.h"
 #include "ocannl/core/notation/operators.h"
-#include "ocannl/core/notation/statement_parts.h"
+#include "ocannl/core/notation/statements/statement_parts.h"
 
 namespace ocannl {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/tiering/work.h"
+#include "ocannl/core/tiering/cost/work.h"
 
 #include <algorithm>
 #include <string>
@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "ocannl/core/schedule/refusal.h"
-#include "ocannl/core/tiering/nest_work.h"
+#include "ocannl/core/tiering/cost/nest_work.h"
 
 namespace ocannl {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/tiering/predict.h"
+#include "ocannl/core/tiering/cost/predict.h"
 
 #include <algorithm>
 

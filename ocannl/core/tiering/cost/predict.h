@@ -5,8 +5,8 @@
 //
 //   for i0 = 0 to 159 { y[i0] := x[i0] * 2; }   ->   480 operations of 30
 //                                                    instructions
-#ifndef OCANNL_CORE_TIERING_PREDICT_H_
-#define OCANNL_CORE_TIERING_PREDICT_H_
+#ifndef OCANNL_CORE_TIERING_COST_PREDICT_H_
+#define OCANNL_CORE_TIERING_COST_PREDICT_H_
 
 #include "ocannl/core/loop/loop.h"
 
@@ -25,4 +25,4 @@ Prediction Predict(const LoopProgram& program, const Block& block);
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_TIERING_PREDICT_H_
+#endif  // OCANNL_CORE_TIERING_COST_PREDICT_H_

@@ -5,8 +5,8 @@
 //
 //   for i0 = 0 to 9 { y[i0] := x[i0 + 5] * 2; }
 //     ->  map, 10 flops, 40 bytes read, 40 bytes written
-#ifndef OCANNL_CORE_TIERING_NEST_WORK_H_
-#define OCANNL_CORE_TIERING_NEST_WORK_H_
+#ifndef OCANNL_CORE_TIERING_COST_NEST_WORK_H_
+#define OCANNL_CORE_TIERING_COST_NEST_WORK_H_
 
 #include <cstdint>
 
@@ -40,4 +40,4 @@ NestWork NestWorkOf(const LoopProgram& program, const Block& nest);
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_TIERING_NEST_WORK_H_
+#endif  // OCANNL_CORE_TIERING_COST_NEST_WORK_H_

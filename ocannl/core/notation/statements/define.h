@@ -9,8 +9,8 @@
 // are their gradients. Synonyms of v are t, t.value and lhs, and of v1 t1,
 // t1.value, rhs1 and rhs; t1.grad is g1; and so on. In the formulas `*`
 // multiplies numbers.
-#ifndef OCANNL_CORE_NOTATION_DEFINE_H_
-#define OCANNL_CORE_NOTATION_DEFINE_H_
+#ifndef OCANNL_CORE_NOTATION_STATEMENTS_DEFINE_H_
+#define OCANNL_CORE_NOTATION_STATEMENTS_DEFINE_H_
 
 #include <memory>
 #include <string>
@@ -35,4 +35,4 @@ absl::StatusOr<std::shared_ptr<const OpDefinition>> DefineOp(
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_NOTATION_DEFINE_H_
+#endif  // OCANNL_CORE_NOTATION_STATEMENTS_DEFINE_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/tiering/nest_work.h"
+#include "ocannl/core/tiering/cost/nest_work.h"
 
 #include <algorithm>
 #include <map>
@@ -11,7 +11,7 @@
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/opt/cost.h"
-#include "ocannl/core/tiering/predict.h"
+#include "ocannl/core/tiering/cost/predict.h"
 
 namespace ocannl {
 namespace {
