@@ -272,6 +272,10 @@ TEST(CudaBackendTest, AnyCallOfTheDriverMayFail) {
     OCANNL_ASSIGN_OR_RETURN(const std::vector<float> copied,
                             CopiedResults(*backend));
     results.insert(results.end(), copied.begin(), copied.end());
+    const interp::InterpBackend interp;
+    OCANNL_ASSIGN_OR_RETURN(const std::vector<float> checked,
+                            Results(CheckingBackend(&interp, backend.get())));
+    results.insert(results.end(), checked.begin(), checked.end());
     return results;
   };
   const absl::StatusOr<std::vector<float>> unhurt = run();

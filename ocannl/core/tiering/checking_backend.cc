@@ -15,99 +15,123 @@
 namespace ocannl {
 namespace {
 
-NdArray ArrayAt(const Buffer& buffer, const MemorySpace& space,
-                const std::byte* cells) {
+absl::StatusOr<NdArray> ArrayAt(const Buffer& buffer, const MemorySpace& space,
+                                const std::byte* cells) {
   NdArray array(buffer.dtype, buffer.dims);
-  CHECK_OK(space.Copy(cells, array.bytes(), array.data(), CopyKind::kOut));
+  OCANNL_RETURN_IF_ERROR(
+      space.Copy(cells, array.bytes(), array.data(), CopyKind::kOut));
   return array;
 }
 
-// Buffers on the host for one run of the reference: scratch, and copies of what
-// it may write or cannot address.
-struct HostArguments {
-  HostArguments(const IdVector<BufferId, Buffer>& declared,
-                const MemorySpace& space, absl::Span<std::byte* const> given)
+// Buffers of one run, and the memory of those that are not the caller's.
+template <class Memory>
+struct Arguments {
+  explicit Arguments(absl::Span<std::byte* const> given)
       : addresses(given.begin(), given.end()) {
-    own.reserve(declared.size());  // they stay where they are
-    for (BufferId k : declared.ids()) {
-      if (IsReadOnly(declared[k].role) && space.is_host()) continue;
-      own.push_back(IsScratch(declared[k].role)
-                        ? NdArray(declared[k].dtype, declared[k].dims)
-                        : ArrayAt(declared[k], space, addresses[k]));
-      addresses[k] = own.back().data();
-    }
+    own.reserve(given.size());  // they stay where they are
   }
 
   IdVector<BufferId, std::byte*> addresses;
-  std::vector<NdArray> own;
+  std::vector<Memory> own;
 };
+
+// Of the reference: it has scratch of its own, and copies on the host of what
+// it may write or cannot address.
+absl::StatusOr<Arguments<NdArray>> OnHost(
+    const IdVector<BufferId, Buffer>& declared, const MemorySpace& space,
+    absl::Span<std::byte* const> given) {
+  Arguments<NdArray> made(given);
+  for (BufferId k : declared.ids()) {
+    if (IsReadOnly(declared[k].role) && space.is_host()) continue;
+    if (IsScratch(declared[k].role)) {
+      made.own.emplace_back(declared[k].dtype, declared[k].dims);
+    } else {
+      OCANNL_ASSIGN_OR_RETURN(NdArray copy,
+                              ArrayAt(declared[k], space, made.addresses[k]));
+      made.own.push_back(std::move(copy));
+    }
+    made.addresses[k] = made.own.back().data();
+  }
+  return made;
+}
 
 // `given`, and new memory of `space` for the scratch.
-struct WithScratch {
-  WithScratch(const IdVector<BufferId, Buffer>& declared,
-              const MemorySpace& space, absl::Span<std::byte* const> given)
-      : addresses(given.begin(), given.end()) {
-    for (BufferId k : declared.ids()) {
-      if (!IsScratch(declared[k].role)) continue;
-      absl::StatusOr<int64_t> bytes =
-          ByteSize(declared[k].dtype, declared[k].dims);
-      CHECK_OK(bytes);
-      auto memory = DeviceMemory::Allocate(*bytes, space);
-      CHECK_OK(memory);
-      addresses[k] = memory->address();
-      own.push_back(*std::move(memory));
-    }
+absl::StatusOr<Arguments<DeviceMemory>> WithScratch(
+    const IdVector<BufferId, Buffer>& declared, const MemorySpace& space,
+    absl::Span<std::byte* const> given) {
+  Arguments<DeviceMemory> made(given);
+  for (BufferId k : declared.ids()) {
+    if (!IsScratch(declared[k].role)) continue;
+    OCANNL_ASSIGN_OR_RETURN(const int64_t bytes,
+                            ByteSize(declared[k].dtype, declared[k].dims));
+    OCANNL_ASSIGN_OR_RETURN(made.own.emplace_back(),
+                            DeviceMemory::Allocate(bytes, space));
+    made.addresses[k] = made.own.back().address();
   }
+  return made;
+}
 
-  IdVector<BufferId, std::byte*> addresses;
-  std::vector<DeviceMemory> own;
-};
+}  // namespace
 
-class CheckingExecutable : public Executable {
+class CheckingBackend::CheckingExecutable : public Executable {
  public:
-  CheckingExecutable(const LoopProgram& program, const MemorySpace& space,
-                     std::string tiers, std::unique_ptr<Executable> reference,
-                     std::unique_ptr<Executable> checked,
-                     std::atomic<int64_t>* runs)
+  CheckingExecutable(const LoopProgram& program, const CheckingBackend* backend,
+                     std::unique_ptr<Executable> reference,
+                     std::unique_ptr<Executable> checked)
       : name_(program.name),
         buffers_(program.buffers),
-        space_(space),
-        tiers_(std::move(tiers)),
+        backend_(*backend),
         reference_(std::move(reference)),
-        checked_(std::move(checked)),
-        runs_(*runs) {}
+        checked_(std::move(checked)) {}
 
   // Each tier gets scratch memory of its own for each run.
   bool HasScratch() const override { return true; }
 
   void Run(absl::Span<std::byte* const> buffers,
            absl::Span<const int64_t> statics) const override {
-    const HostArguments expected(buffers_, space_, buffers);
-    reference_->Run(expected.addresses, statics);
-    checked_->Run(WithScratch(buffers_, space_, buffers).addresses, statics);
-    for (BufferId k : buffers_.ids()) {
-      if (!IsResult(buffers_[k].role)) continue;
-      const std::string difference = FirstDifference(
-          buffers_[k],
-          ArrayAt(buffers_[k], HostMemory(), expected.addresses[k]),
-          ArrayAt(buffers_[k], space_, buffers[k.index]));
-      CHECK(difference.empty())
-          << tiers_ << " in routine " << name_ << ": " << difference;
+    const absl::Status status = RunBoth(buffers, statics);
+    if (status.ok()) {
+      backend_.runs_.fetch_add(1, std::memory_order_relaxed);
+      return;
     }
-    runs_.fetch_add(1, std::memory_order_relaxed);
+    std::lock_guard<std::mutex> lock(backend_.mutex_);
+    backend_.status_.Update(status);
   }
 
  private:
+  // Error: the checked tier failed, so that there is nothing to compare.
+  absl::Status RunBoth(absl::Span<std::byte* const> buffers,
+                       absl::Span<const int64_t> statics) const {
+    OCANNL_RETURN_IF_ERROR(backend_.RunStatus());
+    const MemorySpace& space = backend_.memory();
+    OCANNL_ASSIGN_OR_RETURN(const Arguments<NdArray> expected,
+                            OnHost(buffers_, space, buffers));
+    OCANNL_ASSIGN_OR_RETURN(const Arguments<DeviceMemory> given,
+                            WithScratch(buffers_, space, buffers));
+    reference_->Run(expected.addresses, statics);
+    checked_->Run(given.addresses, statics);
+    for (BufferId k : buffers_.ids()) {
+      if (!IsResult(buffers_[k].role)) continue;
+      OCANNL_ASSIGN_OR_RETURN(
+          const NdArray wanted,
+          ArrayAt(buffers_[k], HostMemory(), expected.addresses[k]));
+      OCANNL_ASSIGN_OR_RETURN(const NdArray left,
+                              ArrayAt(buffers_[k], space, buffers[k.index]));
+      OCANNL_RETURN_IF_ERROR(backend_.RunStatus());
+      const std::string difference = FirstDifference(buffers_[k], wanted, left);
+      CHECK(difference.empty())
+          << backend_.name() << " differs from " << backend_.reference_.name()
+          << " in routine " << name_ << ": " << difference;
+    }
+    return absl::OkStatus();
+  }
+
   const std::string name_;
   const IdVector<BufferId, Buffer> buffers_;
-  const MemorySpace& space_;  // of the checked tier
-  const std::string tiers_;   // "x86 differs from interp"
+  const CheckingBackend& backend_;
   const std::unique_ptr<Executable> reference_;
   const std::unique_ptr<Executable> checked_;
-  std::atomic<int64_t>& runs_;
 };
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<Executable>> CheckingBackend::Checked(
     const LoopProgram& program,
@@ -116,9 +140,7 @@ absl::StatusOr<std::unique_ptr<Executable>> CheckingBackend::Checked(
   OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Executable> reference,
                           reference_.Compile(program));
   return std::make_unique<CheckingExecutable>(
-      program, memory(),
-      absl::StrCat(checked_.name(), " differs from ", reference_.name()),
-      std::move(reference), *std::move(checked), &runs_);
+      program, this, std::move(reference), *std::move(checked));
 }
 
 absl::StatusOr<std::unique_ptr<Executable>> CheckingBackend::Compile(
@@ -129,6 +151,12 @@ absl::StatusOr<std::unique_ptr<Executable>> CheckingBackend::Compile(
 absl::StatusOr<std::unique_ptr<Executable>> CheckingBackend::CompileHot(
     const LoopProgram& program) const {
   return Checked(program, checked_.CompileHot(program));
+}
+
+absl::Status CheckingBackend::RunStatus() const {
+  OCANNL_RETURN_IF_ERROR(checked_.RunStatus());
+  std::lock_guard<std::mutex> lock(mutex_);
+  return status_;
 }
 
 std::string CheckingBackend::Report() const {

@@ -14,8 +14,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/runtime/backend.h"
@@ -43,10 +45,15 @@ class CheckingBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Executable>> CompileHot(
       const LoopProgram& program) const override;
 
+  // Of the checked tier. Runs after an error are not compared.
+  absl::Status RunStatus() const override;
+
   // Of the checked tier, and how many runs were compared.
   std::string Report() const override;
 
  private:
+  class CheckingExecutable;
+
   absl::StatusOr<std::unique_ptr<Executable>> Checked(
       const LoopProgram& program,
       absl::StatusOr<std::unique_ptr<Executable>> checked) const;
@@ -54,6 +61,8 @@ class CheckingBackend : public Backend {
   const Backend& reference_;
   const Backend& checked_;
   mutable std::atomic<int64_t> runs_ = 0;
+  mutable std::mutex mutex_;
+  mutable absl::Status status_;  // of copies for the reference
 };
 
 }  // namespace ocannl
