@@ -231,6 +231,14 @@ TEST_F(TwoStreamsTest, SharedArraysAreReadHereAndWrittenThere) {
   }
   CHECK_OK(grow.Run());
   EXPECT_EQ(b_.Read("x")->AsDouble(0), 101);
+  for (int k = 102; k <= 150; ++k) {
+    CHECK_OK(grow.Run());
+    CHECK_OK(b_.Use("x", [k](absl::Span<const std::byte> bytes) {
+      EXPECT_EQ(*reinterpret_cast<const float*>(bytes.data()), k);
+      return absl::OkStatus();
+    }));
+    b_.stream().Sync();
+  }
   EXPECT_THAT(std::string(b_.Share("z", a_).message()),
               HasSubstr("no array `z`"));
 }

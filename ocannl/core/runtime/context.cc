@@ -19,6 +19,21 @@
 #include "ocannl/core/tensor/memory_mode.h"
 
 namespace ocannl {
+namespace {
+
+// Work of `user` follows what the owner of a shared array was given so far.
+// `shared` is Context::State::shared.
+template <class Shared>
+void WaitForOwner(const Shared& shared, const DeviceArray& array,
+                  Stream& user) {
+  const auto found = shared.find(&array);
+  if (found == shared.end()) return;
+  if (const auto owner = found->second.lock()) {
+    user.WaitFor((*owner)->Record());
+  }
+}
+
+}  // namespace
 
 Context::Context(Stream* stream)
     : state_(std::make_shared<State>(
@@ -262,12 +277,7 @@ absl::StatusOr<NdArray> Context::Read(absl::string_view name) const {
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           FindWritten(name));
   NdArray values(array->dtype, array->dims);
-  auto shared = state_->shared.find(array.get());
-  if (shared != state_->shared.end()) {
-    if (const auto owner = shared->second.lock()) {
-      stream().WaitFor((*owner)->Record());
-    }
-  }
+  WaitForOwner(state_->shared, *array, stream());
   absl::Status copied = stream().DoNow([&]() -> absl::Status {
     OCANNL_RETURN_IF_ERROR(stream().status());
     return array->memory.CopyOut(values.data());
@@ -288,6 +298,7 @@ absl::Status Context::Use(absl::string_view name, UseBytes use,
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<DeviceArray> array,
                           FindWritten(name));
   array->unread = false;
+  WaitForOwner(state_->shared, *array, stream());
   const Backend& backend = stream().device().backend();
   return stream().Do([array, &backend, in_place = IsInPlace(where),
                       use = std::move(use)]() mutable -> absl::Status {
