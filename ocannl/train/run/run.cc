@@ -39,10 +39,8 @@ absl::StatusOr<Context> RunMissingInit(Model& model, Tensor t,
   std::vector<TensorId> missing;
   for (Tensor p : AllParameters(model, t)) {
     // A routine may have made an array that nothing has written yet.
-    const absl::Status used = context.Use(
-        p.node().name, [](auto) { return absl::OkStatus(); },
-        Context::Bytes::kInPlace);
-    if (!used.ok()) missing.push_back(p.id);
+    const auto info = context.InfoOf(p.node().name);
+    if (!info.ok() || !info->written) missing.push_back(p.id);
   }
   return RunFirstValues(model.graph, model.shapes, missing, {}, context);
 }
