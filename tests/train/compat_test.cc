@@ -247,6 +247,7 @@ TEST_P(CompatTest, FrozenParametersAreKnownNotToBeParameters) {
   EXPECT_TRUE(IsParam(model_, w));
   EXPECT_TRUE(KnownNotParam(model_, loss));
   EXPECT_TRUE(KnownNotParam(model_, names_.tensors.at("x")));
+  EXPECT_TRUE(KnownNotParam(model_, Tensor()));
   EXPECT_THAT(SetFrozen(model_, loss, true),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("is not a parameter; freeze the parameters")));

@@ -43,9 +43,9 @@ absl::StatusOr<Updaten> MakeUpdaten(Model& model, Tensor loss,
 }
 
 bool KnownNotParam(const Model& model, Tensor t) {
+  if (!CheckIsIn(model, t).ok()) return true;
   const TensorNode& node = t.node();
-  return !CheckIsIn(model, t).ok() ||
-         !std::holds_alternative<ParamSource>(node.source) ||
+  return !std::holds_alternative<ParamSource>(node.source) ||
          !node.has_gradient || model.frozen.contains(t.id) ||
          !IsKept(node.memory);
 }
