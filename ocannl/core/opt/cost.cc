@@ -13,19 +13,20 @@ namespace {
 
 struct Counts {
   int cost = 0;
-  int flops = 0;
+  Arithmetic arithmetic;
 
   void operator+=(const Counts& other) {
     cost += other.cost;
-    flops += other.flops;
+    arithmetic.operations += other.arithmetic.operations;
+    arithmetic.flops += other.arithmetic.flops;
   }
 };
 
 Counts CountsOfPrimitive(const Apply& apply) {
   const Op op = apply.op;
   const bool slow = op == Op::kDiv || op == Op::kRem || op == Op::kSqrt;
-  const int flops = !IsFloat(apply.dtype) ? 0 : op == Op::kFma ? 2 : 1;
-  return {slow ? 8 : 1, flops};
+  const int operations = op == Op::kFma ? 2 : 1;
+  return {slow ? 8 : 1, {operations, IsFloat(apply.dtype) ? operations : 0}};
 }
 
 Counts CountsOfApply(const ExprPool& pool, const Apply& apply) {
@@ -74,8 +75,8 @@ int CostOf(const LoopProgram& program, ExprId value) {
   return CountsOf(program, value).cost;
 }
 
-int FlopsOf(const LoopProgram& program, ExprId value) {
-  return CountsOf(program, value).flops;
+Arithmetic ArithmeticOf(const LoopProgram& program, ExprId value) {
+  return CountsOf(program, value).arithmetic;
 }
 
 }  // namespace ocannl

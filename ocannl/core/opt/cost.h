@@ -21,9 +21,13 @@ inline constexpr int kLookupCost = 4;  // what it reads included
 // operations, derived functions what their definitions hold.
 int CostOf(const LoopProgram& program, ExprId value);
 
-// Floating-point operations of `value`, as rooflines count them: each primitive
-// of a float result is one, a division too, and an fma two.
-int FlopsOf(const LoopProgram& program, ExprId value);
+// Operations of `value`, as rooflines count them: each primitive is one, a
+// division too, and an fma two.
+struct Arithmetic {
+  int operations = 0;  // of any dtype
+  int flops = 0;       // of a float result
+};
+Arithmetic ArithmeticOf(const LoopProgram& program, ExprId value);
 
 }  // namespace ocannl
 

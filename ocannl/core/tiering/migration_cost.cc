@@ -14,10 +14,10 @@ namespace {
 double RunSeconds(const std::vector<Work>& nests, const TierSpeed& speed) {
   double seconds = 0;
   for (const Work& nest : nests) {
+    const double bytes = nest.bytes_read + nest.bytes_written;
     seconds +=
-        speed.nest_seconds + std::max(nest.flops / speed.flops_per_second,
-                                      (nest.bytes_read + nest.bytes_written) /
-                                          speed.bytes_per_second);
+        speed.nest_seconds + std::max(nest.arithmetic / speed.flops_per_second,
+                                      bytes / speed.bytes_per_second);
   }
   return seconds;
 }

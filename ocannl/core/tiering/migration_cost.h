@@ -4,7 +4,8 @@
 // back. It is a pure function of the program and of constants of the machine.
 //
 // A run takes on each side what a roofline says (Williams, Waterman and
-// Patterson 2009), nest by nest. Moving follows the rule of a task system of
+// Patterson 2009), nest by nest; an operation on integers counts as a flop.
+// Moving follows the rule of a task system of
 // two states (Borodin, Linial and Saks 1992): a program moves once its runs
 // have taken so much longer here than there that moving costs no more. So the
 // time is at most a constant factor above the least possible.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/tiering/migration_cost.h"
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/support/must_parse.h"
 
@@ -41,6 +42,16 @@ TEST(MigrationCostTest, ForecastsOfPrograms) {
   EXPECT_NEAR(product.gpu_seconds, 0.03 + 20e-6, 1e-6);
   EXPECT_DOUBLE_EQ(product.compile_seconds, 0.8);
   EXPECT_DOUBLE_EQ(product.move_seconds, 0.003 + 80004e-8);
+  // Two operations on each of 10^6 cells, of integers or floats.
+  for (const char* dtype : {"u32", "f32"}) {
+    const Forecast hash = ForecastOf(
+        MustParse(absl::StrCat(
+            "hash ():\n  inout y : ", dtype,
+            "[10];\n  for i0 = 0 to 9 {\n"
+            "    for i1 = 0 to 99999 { y[i0] := y[i0] * y[i0] + y[i0]; } }\n")),
+        kCosts);
+    EXPECT_DOUBLE_EQ(hash.host_seconds, 0.001 + 0.002) << dtype;
+  }
 }
 
 // A run takes 30 ms on one side and 10 ms on the other; a move takes 50 ms.

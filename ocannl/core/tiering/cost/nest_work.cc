@@ -211,7 +211,9 @@ absl::string_view Name(NestKind kind) {
 NestWork NestWorkOf(const LoopProgram& program, const Block& nest) {
   NestWork work{.kind = Classifier(program).KindOf(nest)};
   const Traffic traffic(program, nest);
-  work.flops = Predict(program, nest).flops;
+  const Prediction prediction = Predict(program, nest);
+  work.arithmetic = prediction.arithmetic;
+  work.flops = prediction.flops;
   work.bytes_read = traffic.bytes_read();
   work.bytes_written = traffic.bytes_written();
   return work;

@@ -29,6 +29,7 @@ absl::string_view Name(NestKind kind);  // "contraction"
 
 struct NestWork {
   NestKind kind = NestKind::kFill;  // the first in the list that occurs
+  double arithmetic = 0;            // Prediction::arithmetic of one run
   double flops = 0;                 // Prediction::flops of one run
   double bytes_read = 0;            // of each cell once; private arrays have
   double bytes_written = 0;         // none

@@ -31,7 +31,9 @@ class Predictor {
         Add(kStoreCost, times * (1 + cells / kLanes));
       } else if (const ExprId* value = ValueOf(stmt)) {
         Add(kStoreCost + CostOf(program_, *value), times);
-        prediction_.flops += FlopsOf(program_, *value) * times;
+        const Arithmetic arithmetic = ArithmeticOf(program_, *value);
+        prediction_.arithmetic += arithmetic.operations * times;
+        prediction_.flops += arithmetic.flops * times;
       }
     }
   }

@@ -15,7 +15,9 @@ namespace ocannl {
 struct Prediction {
   double operations = 0;    // of one run, in the unit of opt/cost.h
   double instructions = 0;  // that a compiler writes, a very rough guess
-  double flops = 0;         // FlopsOf (opt/cost.h), of one run
+  // ArithmeticOf (opt/cost.h), of one run.
+  double arithmetic = 0;
+  double flops = 0;
 };
 
 Prediction Predict(const LoopProgram& program);

@@ -33,6 +33,7 @@ TEST(PredictTest, ZeroOutCountsTheCells) {
 
 TEST(PredictTest, AnFmaIsTwoFlops) {
   EXPECT_EQ(Of("y[0, 0] := fma(x[0, 0], 2, y[0, 0]) - 1;").flops, 3);
+  EXPECT_EQ(Of("y[0, 0] := fma(x[0, 0], 2, y[0, 0]) - 1;").arithmetic, 3);
 }
 
 TEST(PredictTest, DerivedFunctionsCountWhatTheyHold) {

@@ -19,7 +19,7 @@ Work WorkOf(const LoopProgram& program, const Stmt& stmt) {
   const NestWork work = NestWorkOf(program, {{stmt}});
   const bool zeroes = std::holds_alternative<ZeroOut>(stmt);
   return {absl::StrCat(zeroes ? "zero_out " : "", WrittenNames(program, stmt)),
-          work.flops, work.bytes_read, work.bytes_written};
+          work.arithmetic, work.flops, work.bytes_read, work.bytes_written};
 }
 
 }  // namespace
@@ -47,10 +47,11 @@ std::string PrintWork(const LoopProgram& program) {
   std::string text =
       absl::StrFormat("%-*s %15s %15s %15s %11s\n", width, "nest", "flops",
                       "bytes read", "bytes written", "flops/byte");
-  for (const auto& [name, flops, read, written] : rows) {
+  for (const Work& row : rows) {
+    const double bytes = row.bytes_read + row.bytes_written;
     absl::StrAppendFormat(&text, "%-*s %15.0f %15.0f %15.0f %11.2f\n", width,
-                          name, flops, read, written,
-                          flops / std::max(read + written, 1.));
+                          row.name, row.flops, row.bytes_read,
+                          row.bytes_written, row.flops / std::max(bytes, 1.));
   }
   return text;
 }

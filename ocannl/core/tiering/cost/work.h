@@ -19,6 +19,7 @@ namespace ocannl {
 // (nest_work.h): the least traffic of a cache that holds all arrays.
 struct Work {
   std::string name;  // the arrays that it writes
+  double arithmetic = 0;
   double flops = 0;
   double bytes_read = 0;
   double bytes_written = 0;
