@@ -10,7 +10,7 @@
 namespace ocannl {
 
 int SuggestedVirtualDevices(const Backend& backend) {
-  return backend.memory().is_host() ? Team::MaxSize() : 1;
+  return backend.MakeQueue() == nullptr ? Team::MaxSize() : 1;
 }
 
 VirtualDevices::VirtualDevices(const Backend* backend, int count, int threads) {

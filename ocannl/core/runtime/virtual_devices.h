@@ -36,7 +36,8 @@ struct VirtualDevice {
   bool is_inline;  // the thread that calls does its work
 };
 
-// How many make sense: for programs of the host, one a processor.
+// How many make sense: one for each processor, and one of a device that has
+// queues of its own.
 int SuggestedVirtualDevices(const Backend& backend);
 
 // Moves, but does not copy.
