@@ -41,7 +41,7 @@ class GpuTier {
 
   MigratingMemory& memory() { return memory_; }
 
-  // For what takes long, so that nothing of the host waits for it.
+  // Does long work, so that the host does not wait for it.
   BackgroundThread& thread() { return thread_; }
 
   // Null: it is not open.
@@ -55,7 +55,7 @@ class GpuTier {
   // Opens it, unless it is open. Error: that of the opener, each time.
   absl::Status Open();
 
-  // What is known of the GPU, for people.
+  // The GPU and its costs, or why it is not used, for people.
   std::string Report() const;
 
  private:

@@ -29,9 +29,9 @@ class MigratingCode : public std::enable_shared_from_this<MigratingCode> {
   // and compiles.
   MigratingCode(const LoopProgram& program, GpuTier* gpu, bool in_background);
 
-  // Does what Executable::Repeat does on the GPU, if the program is there. If
-  // not, returns false: it is to be done on the host, where its arrays are
-  // then. `host_code` is the program's, which does it again if the GPU fails.
+  // Executable::Repeat on the GPU, if the program is there. False: the caller
+  // must repeat it on the host, where its arrays are then. `host_code` is the
+  // program's code for the host, which repeats the runs if the GPU fails.
   bool Repeat(const std::shared_ptr<const Executable>& host_code,
               absl::Span<std::byte* const> buffers, absl::Span<int64_t> statics,
               absl::Span<const int64_t> steps, int64_t count);

@@ -8,11 +8,11 @@
 //   memory.SetGpu(&cuda);
 //   auto copied = memory.RunOnGpu({.gpu_code = ..., .host_code = ..., ...});
 //
-// What a GPU leaves is lost if it fails. So the host keeps the values of the
-// last checkpoint and a log of what was done on the GPU since then (rollback
-// recovery: Elnozahy et al. 2002). All tiers give the same bits, so doing that
-// again on the host gives the values that were lost. A checkpoint copies the
-// changed arrays to the host and empties the log.
+// The values on a GPU are lost if it fails. So the host keeps the values of the
+// last checkpoint and a log of the runs and writes on the GPU since then
+// (rollback recovery: Elnozahy et al. 2002). All tiers give the same bits, so
+// the host gets the lost values when it repeats the log. A checkpoint copies
+// the changed arrays to the host and empties the log.
 #ifndef OCANNL_CORE_TIERING_MIGRATING_MEMORY_H_
 #define OCANNL_CORE_TIERING_MIGRATING_MEMORY_H_
 
@@ -41,8 +41,8 @@ struct Copies {
   }
 };
 
-// Thread-safe. Outlives its memory. Who uses one array at the same time is for
-// streams to order, as with any memory.
+// Thread-safe. It must outlive its arrays. As with any memory, streams order
+// the uses of one array.
 class MigratingMemory : public MemorySpace {
  public:
   MigratingMemory();
@@ -54,7 +54,8 @@ class MigratingMemory : public MemorySpace {
   absl::Status Copy(const std::byte* from, size_t bytes, std::byte* to,
                     CopyKind kind) const override;
 
-  // From now on arrays may be there. To be called once. The GPU outlives it.
+  // Lets arrays be copied to this GPU, which must outlive the memory. Call it
+  // once.
   void SetGpu(const Backend* gpu);
 
   // Repeats code; see Executable::Repeat. Both codes are of a program with
@@ -67,16 +68,17 @@ class MigratingMemory : public MemorySpace {
     absl::Span<int64_t> statics;
     absl::Span<const int64_t> steps;
     int64_t count;
-    double gpu_seconds;       // that all of them take there
+    double gpu_seconds;       // of all runs, there
     double seconds_per_byte;  // of copies
   };
-  // Does it on the GPU, and returns what was copied to it before. Errors: no
-  // memory there, or the GPU failed, which is not used any more then; nothing
-  // was changed.
+  // Runs on the GPU. Returns the copies to the GPU that the runs needed.
+  // Errors, with nothing changed: the GPU has too little memory; it failed, and
+  // is not used any more.
   absl::StatusOr<Copies> RunOnGpu(const Runs& runs);
 
-  // To be called before a run on the host: its arrays are there then. With
-  // `leaves`, the GPU keeps no copies of them. Returns what was copied.
+  // Call it before a run on the host: the arrays have their values there
+  // afterwards. With `leaves`, the GPU keeps no copies of them. Returns the
+  // copies to the host.
   Copies BringToHost(absl::Span<const loop_ir::Role> roles,
                      absl::Span<std::byte* const> buffers, bool leaves);
 
