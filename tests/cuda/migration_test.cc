@@ -3,31 +3,28 @@
 // Programs of tier auto move to a GPU and back, with their arrays. The GPU is
 // an emulated one, which computes nothing before somebody waits, and whose
 // memory the host cannot follow. Takes about 10 s.
+#include "tests/cuda/migration.h"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/ndarray.h"
-#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
+#include "ocannl/core/tiering/checking_backend.h"
 #include "ocannl/core/tiering/gpu_tier.h"
 #include "ocannl/core/tiering/measure_costs.h"
 #include "ocannl/core/tiering/migration_cost.h"
 #include "ocannl/core/tiering/tiered_backend.h"
 #include "ocannl/cuda/cuda_backend.h"
 #include "ocannl/emulation/emulated_driver.h"
-#include "ocannl/interp/interp_backend.h"
-#include "ocannl/tiers/tiers.h"
 #include "tests/support/fit_squares.h"
 #include "tests/support/must_parse.h"
 #include "tests/support/owner_hash.h"
@@ -47,67 +44,6 @@ step (k : [0..9]):
   for i1 = 0 to 7 { loss[0] := loss[0] + e[i1] * e[i1]; }
   for i2 = 0 to 7 { w[i2] := w[i2] - 0.01 * e[i2] * x[k, i2]; }
 )";
-
-// A run takes 40 s on the host and nothing on the GPU; to copy x takes 70 s.
-MigrationCosts TestCosts() {
-  constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  return {.host = {.flops_per_second = 1e30,
-                   .bytes_per_second = 1e30,
-                   .nest_seconds = 10},
-          .gpu = {.flops_per_second = kInfinite,
-                  .bytes_per_second = kInfinite,
-                  .nest_seconds = 0},
-          .copy_seconds = 0,
-          .copied_bytes_per_second = 320. / 70,
-          .compile_seconds = 0,
-          .compile_nest_seconds = 0,
-          .open_seconds = 0};
-}
-
-absl::StatusOr<std::unique_ptr<const cuda::CudaBackend>> OpenEmulated(
-    const cuda::DriverFunctions& driver) {
-  return cuda::CudaBackend::Open(
-      {}, driver,
-      [](const std::string& text, const std::string&,
-         const std::string&) -> absl::StatusOr<std::string> { return text; },
-      "gcc");
-}
-
-class MigrationTest : public testing::Test {
- protected:
-  ~MigrationTest() override { emulation::FailCall(0); }
-
-  // The tier auto with an emulated GPU that `driver` drives.
-  std::unique_ptr<TieredBackend> Auto(
-      const MigrationCosts& costs,
-      const cuda::DriverFunctions& driver = emulation::EmulatedDriver(),
-      bool background = false) {
-    auto open = [this, costs, driver]() -> absl::StatusOr<GpuTier::Opened> {
-      OCANNL_ASSIGN_OR_RETURN(cuda_, OpenEmulated(driver));
-      return GpuTier::Opened{
-          .backend = cuda_.get(), .costs = costs, .note = "costs of the test"};
-    };
-    auto x86 = FindTier("x86");
-    CHECK_OK(x86);
-    return std::make_unique<TieredBackend>(
-        Tiering{.first = &interp_,
-                .second = *x86,
-                .compile_seconds = 0,
-                .gpu = std::make_shared<GpuTier>(open, costs)},
-        TieredOptions{.report = true, .background = background});
-  }
-
-  interp::InterpBackend interp_;
-  std::unique_ptr<const cuda::CudaBackend> cuda_;  // ends after what uses it
-};
-
-NdArray Ramp(const Dims& dims, int first) {
-  NdArray array(DType::kF32, dims);
-  for (float& value : array.values<float>()) {
-    value = 0.01f * static_cast<float>(first++);
-  }
-  return array;
-}
 
 // What ten steps leave, in bits; between them the host writes x and reads what
 // it wants.
@@ -154,6 +90,13 @@ TEST_F(MigrationTest, TenStepsThereAndBackLeaveTheSameBits) {
             "1.56e+05 ms\n"));
     EXPECT_THAT(backend->Report(), HasSubstr("GPU: costs of the test\n"));
   }
+}
+
+TEST_F(MigrationTest, RunsThereAndBackAreChecked) {
+  auto backend = Auto(TestCosts());
+  EXPECT_EQ(TenSteps(CheckingBackend(&interp_, backend.get()), nullptr),
+            TenSteps(interp_, nullptr));
+  EXPECT_THAT(backend->Report(), HasSubstr("moves to the GPU"));
 }
 
 // A checkpoint after each run, and none before the end.
