@@ -5,9 +5,9 @@
 // does not need it: Replicas (parallel/replicas.h) merges by pairs.
 //
 //   OCANNL_ASSIGN_OR_RETURN(
-//       auto merges, MergeBatch(model, Parameters(model, loss), {one, two},
-//       all,
-//                               {.gradients = true}));
+//       auto merges,
+//       MergeBatch(model, Parameters(model, loss), {one, two}, all,
+//                  {.gradients = true}));
 //   for (std::vector<BatchMerge>& from : merges) {
 //     for (BatchMerge& each : from) OCANNL_RETURN_IF_ERROR(each.Run());
 //   }
