@@ -21,8 +21,8 @@
 namespace ocannl {
 namespace {
 
-// Work of `user` follows what the owner of a shared array was given so far.
-// `shared` is Context::State::shared.
+// If the array is shared, later work of `user` waits for the work that its
+// owner has so far. `shared` is Context::State::shared.
 template <class Shared>
 void WaitForOwner(const Shared& shared, const DeviceArray& array,
                   Stream& user) {

@@ -36,8 +36,8 @@ struct VirtualDevice {
   bool is_inline;  // the thread that calls does its work
 };
 
-// How many make sense: one for each processor, and one of a device that has
-// queues of its own.
+// How many to make: one for each processor, but one alone if the backend's
+// device has queues of its own, as a GPU has.
 int SuggestedVirtualDevices(const Backend& backend);
 
 // Moves, but does not copy.
