@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -180,9 +179,15 @@ bool AtArray(const Lexer& lexer) {
 bool AtNumbers(const Lexer& lexer) {
   Lexer ahead = lexer;
   bool all = true;
+  size_t digits_end = 0;
   SkipUntil(ahead, [&](const Lexer& at, int depth) {
     const Token& token = at.peek();
-    const bool is_digits = token.kind == Token::kName && token.text[0] == '_';
+    const bool is_digits =  // the _000 of 1_000
+        token.kind == Token::kName && token.text[0] == '_' &&
+        token.offset == digits_end;
+    if (token.kind == Token::kNumber) {
+      digits_end = token.offset + token.text.size();
+    }
     const Bracket* open = FindOpen(token);
     all = all && (token.kind == Token::kNumber || token.text == "-" ||
                   is_digits || IsSeparator(token) || IsClose(token) ||
@@ -234,16 +239,8 @@ absl::StatusOr<Tensor> TakeWithBasis(Lexer& lexer, Graph& graph,
   return literal;
 }
 
-Tensor StackBlock(absl::string_view bracket, std::vector<Tensor> parts,
+Tensor StackBlock(absl::string_view bracket, absl::Span<const Tensor> parts,
                   SourceLocation where) {
-  for (Tensor& part : parts) {
-    const auto* number = std::get_if<NumberSource>(&part.node().source);
-    if (number == nullptr) continue;
-    // It has the dtype of the others.
-    const double value = number->value;
-    part =
-        Literal(*part.graph, {}, {static_cast<float>(value)}, {value}, where);
-  }
   absl::string_view spec = "...|...->i, ...";
   if (bracket == "(") spec = "...|i, ...->...";
   if (bracket == "[|") spec = "i, ...|...->...";

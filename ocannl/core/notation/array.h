@@ -18,6 +18,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/graph.h"
@@ -43,9 +44,9 @@ bool AtArray(const Lexer& lexer);
 // Whether the array that the next token opens has numbers only.
 bool AtNumbers(const Lexer& lexer);
 
-// The parts of a block that `bracket` opens, stacked; numbers among them are of
-// the dtype of the others. Error node: they have several shapes.
-Tensor StackBlock(absl::string_view bracket, std::vector<Tensor> parts,
+// The parts of a block that `bracket` opens, stacked. Error node: they have
+// several dtypes.
+Tensor StackBlock(absl::string_view bracket, absl::Span<const Tensor> parts,
                   SourceLocation where);
 
 // The bracket that closes what `open` opens.

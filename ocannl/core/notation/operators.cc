@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/habits.h"
 #include "ocannl/core/tensor/dims.h"
@@ -79,6 +80,9 @@ Tensor ReduceBySpec(const InfixOperator& infix, absl::string_view spec,
     const absl::Status status = SetDim(result, name, cells);
     if (!status.ok()) return ErrorTensor(graph, status, args[0].where);
   }
+  // As it was written.
+  graph.SetText(result.id,
+                absl::StrReplaceAll(result.node().text, {{named->spec, spec}}));
   return result;
 }
 

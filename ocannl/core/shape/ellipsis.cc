@@ -126,6 +126,13 @@ std::string EllipsisHint(const EinsumSpec& spec,
                          absl::Span<const Shape> operands) {
   std::optional<EinsumSpec> wider = Expander(spec, operands).Expand();
   if (!wider) return "";
+  bool joins = false;
+  ForEachAxis(spec.result,
+              [&](const EinsumAxis& axis) { joins |= !axis.parts.empty(); });
+  if (joins) {
+    return "parts that are joined have the same number of axes; give the "
+           "smaller ones more";
+  }
   return absl::StrCat("the axes of `...` do not broadcast; write \"",
                       ToString(*wider), "\"");
 }

@@ -298,7 +298,7 @@ absl::Status ShapeErrors::Relation(const SlotRule& rule, int axis,
         "let other operands have all of them but one as axes, or set their "
         "sizes";
   } else if (concatenates) {
-    hint = absl::StrCat("make the axis ", size - rest,
+    hint = absl::StrCat("make the axis ", size - rest + (rest == 0),
                         unknown.empty() ? "" : " or longer");
   } else if (rounds && !unknown.empty() && sizes[0] == 0) {
     const int64_t least = equation.rounding == Rounding::kUp ? 1 : stride;

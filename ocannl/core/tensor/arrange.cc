@@ -16,10 +16,41 @@
 #include "ocannl/core/tensor/axis_spec.h"
 #include "ocannl/core/tensor/dims.h"
 #include "ocannl/core/tensor/graph.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/core/tensor/open_dtype.h"
+#include "ocannl/core/tensor/scalars.h"
 #include "ocannl/core/tensor/text.h"
 
 namespace ocannl {
 namespace {
+
+// `parts` of one dtype, where bools and numbers have that of the others: alone,
+// each of them would have its own.
+std::vector<Tensor> InOneDType(absl::Span<const Tensor> parts,
+                               SourceLocation where) {
+  Graph& graph = *parts[0].graph;
+  std::vector<TensorId> ids;
+  for (const Tensor& part : parts) {
+    // The operation on them finds this error.
+    if (part.graph != &graph) return {parts.begin(), parts.end()};
+    ids.push_back(part.id);
+  }
+  CountBools(graph, std::nullopt, 0, where, ids);
+  UniteDTypes(graph, 0, DType::kF32, where, ids);
+  std::vector<Tensor> united;
+  for (TensorId id : ids) {
+    united.push_back({&graph, id});
+    const auto* number = std::get_if<NumberSource>(&graph[id].source);
+    if (number == nullptr) continue;
+    const double value = number->value;
+    Tensor& part = united.back();
+    part =
+        IsInteger(graph[id].dtype)
+            ? Convert(Arg(part, where), graph[id].dtype)
+            : Literal(graph, {}, {static_cast<float>(value)}, {value}, where);
+  }
+  return united;
+}
 
 // `parts`, each of which has the slot without the axis, one after the other.
 Tensor StackAt(const AxisSpec& along, absl::Span<const Tensor> parts,
@@ -47,16 +78,19 @@ Tensor Stack(absl::string_view axis, absl::Span<const Tensor> parts,
   std::vector<const TensorNode*> nodes;
   for (const Tensor& part : parts) nodes.push_back(&part.node());
   std::string text = CallText("stack", axis, nodes);
+  // Not in Composed, which changes texts: those of numbers have all digits.
+  const std::vector<Tensor> united = InOneDType(parts, where);
   return Composed(
       *parts[0].graph, text, where, [&]() -> absl::StatusOr<Tensor> {
         OCANNL_ASSIGN_OR_RETURN(AxisSpec along, ParseAxisSpec(axis));
-        return StackAt(along, parts, where);
+        return StackAt(along, united, where);
       });
 }
 
 Tensor Interleave(absl::string_view axis, Tensor a, Tensor b,
                   SourceLocation where) {
   std::string text = CallText("interleave", axis, {&a.node(), &b.node()});
+  const std::vector<Tensor> united = InOneDType({a, b}, where);
   return Composed(*a.graph, text, where, [&]() -> absl::StatusOr<Tensor> {
     OCANNL_ASSIGN_OR_RETURN(AxisSpec along, ParseAxisSpec(axis));
     const EinsumAxis which = PlainAxis(absl::StrCat(along.name, "_which"));
@@ -67,7 +101,7 @@ Tensor Interleave(absl::string_view axis, Tensor a, Tensor b,
     whole.kernel = which.name;
     whole.fit = WindowFit::kExact;
     return Einsum1(SpecText({pairs.slot}, along.With({whole})),
-                   Arg(StackAt(pairs, {a, b}, where), where));
+                   Arg(StackAt(pairs, united, where), where));
   });
 }
 

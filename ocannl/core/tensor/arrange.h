@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cells of tensors in another order, some of them, or some again: nothing
-// is computed, so every dtype but bool may be arranged, and the bits stay.
+// The cells of tensors in another order, some of them, or some again. Nothing
+// is computed: the bits stay. A spec makes 0 and 1 of bools.
 //
 //   Tensor both = Stack("...|...->i, ...", {a, b});       // i of 2 cells
 //   Tensor head = Part("...|t", x, 0, 16);                // the first 16
@@ -20,7 +20,8 @@
 
 namespace ocannl {
 
-// Tensors of one shape along a new axis, in order. At least one.
+// Tensors of one shape along a new axis, in order. At least one. Numbers and
+// bools get the dtype of the others.
 Tensor Stack(absl::string_view axis, absl::Span<const Tensor> parts,
              SourceLocation where = SourceLocation::Current());
 
