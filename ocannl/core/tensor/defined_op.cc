@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/tensor/einsum/einsum_pieces.h"
 #include "ocannl/core/tensor/open_dtype.h"
 #include "ocannl/core/tensor/text.h"
@@ -71,13 +72,11 @@ absl::Status SetLogic(const OpDefinition& definition, absl::string_view logic,
     source.logic = ComputeSource::Compose();
     return absl::OkStatus();
   }
-  absl::StatusOr<EinsumSpec> spec =
-      ParseEinsum(logic, static_cast<int>(source.operands.size()));
-  absl::Status status = spec.status();
-  if (status.ok()) {
-    source.logic = *spec;
-    status = PiecesOf(*spec, /*one_at_a_time=*/false).status();
-  }
+  OCANNL_ASSIGN_OR_RETURN(
+      const EinsumSpec spec,
+      ParseEinsum(logic, static_cast<int>(source.operands.size())));
+  source.logic = spec;
+  const absl::Status status = PiecesOf(spec, /*one_at_a_time=*/false).status();
   return status.ok() ? status : WithSpec(status, logic);
 }
 

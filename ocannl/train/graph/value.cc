@@ -57,10 +57,8 @@ absl::Status SetLogic(const AssignStatement& statement,
         "write \".\" or a spec");
   }
   if (logic == "T") logic = "..b..|..i..->..o.. => ..b..|..o..->..i..";
-  absl::StatusOr<EinsumSpec> parsed =
-      ParseEinsum(logic, static_cast<int>(operands), numbers);
-  if (!parsed.ok()) return WithSpec(parsed.status(), logic);
-  source.logic = *std::move(parsed);
+  OCANNL_ASSIGN_OR_RETURN(
+      source.logic, ParseEinsum(logic, static_cast<int>(operands), numbers));
   return absl::OkStatus();
 }
 
