@@ -112,7 +112,7 @@ Axes that are computed:
   down, the rest after it (`SAME_UPPER` of ONNX).
 - `a^b^c`: the cells of `a`, then those of `b`, then those of `c`. Size
   `a + b + c`. A number is a part of so many cells: `i => 1^i` puts a 0 before
-  the cells.
+  the cells, and `@^^` or `@--` an infinity.
 
 Each of the names is inferred where the others are known.
 

@@ -113,6 +113,14 @@ const Text kTexts[] = {
     {"{ i; o=[2] } =: 6:i32; i =&& i32([4; 0]); { a } =: f32(i)", "a", {1, 0}},
     {"{ a } =: x; a =: y > 0", "a", {1, 0, 1}},
     {"{ a } =: x; a =+ x > 0", "a", {2, -2, 4}},
+    {"{ a } =: x; a =+ not y", "a", {1, -1, 3}},
+    {"{ a } =: x; a =* x > 0", "a", {1, 0, 3}},
+    {"{ a } =: x; a =- (x > 0) + (y > 1)", "a", {-1, -2, 2}},
+    {"{ a } =: x; a =@^ x > 0", "a", {1, 0, 3}},
+    {"{ a } =: x; a =** y > 1", "a", {1, 1, 1}},
+    {"{ a } =:+ id (x > 0) ~logic:\"i => 0\"", "a", {2}},
+    {"{ a } =: where x (x > 2) y", "a", {0, 0, 1}},
+    {"{ i } =: i32(x); i =+ x > 0; { a } =: f32(i)", "a", {2, -2, 4}},
     {"{ a } =:+ lt (x, y) ~logic:\"i; i => 0\"", "a", {2}},
     // Declarations.
     {"{ a; o = [3] } =: 2", "a", {2, 2, 2}},
@@ -134,6 +142,12 @@ const Text kTexts[] = {
     {"{ a } =: let d = x + 1 in d *. d", "a", {4, 1, 16}},
     {"let d = let e = x in e + 1 in { a } =: d", "a", {2, -1, 4}},
     {"let%op d = x in { a } =: d", "a", {1, -2, 3}},
+    {"let f ~u w = u - w in { a } =: f ~u:y x; a =+ f x ~u:x",
+     "a",
+     {3, 2, -2.5}},
+    {"{ a } =: let f ~u ~w = u - w in f ~w:x ~u:y ~logic:\".\"",
+     "a",
+     {3, 2, -2.5}},
     // Logic.
     {"{ a } =: fma (m, v, v) ~logic:\"@\"", "a", {60, 130}},
     {"{ a } =:+ fma (m, v, v) ~logic:\"@\"", "a", {60, 130}},
@@ -363,6 +377,11 @@ TEST(CodeFormsTest, ErrorsNameThePlaceAndTheFix) {
               HasSubstr("no tensor `d`"));
   EXPECT_THAT(error("let%cd f ~p = { a } =: x in f ~p:x"),
               HasSubstr("write its name alone"));
+  EXPECT_THAT(error("{ a } =: 1 < x < 3"),
+              HasSubstr("line 1, column 16: comparisons do not chain"));
+  EXPECT_THAT(error("{ a } =:+ x > 0 ~logic:\"i => 0\""),
+              testing::EndsWith(": the spec \"i => 0\" is wrong: it has 1 "
+                                "operand(s) where the operation has 2"));
   EXPECT_THAT(error("[%cd { a } =: x"), HasSubstr("expected `;` or `]`"));
   EXPECT_THAT(error("{ a } =: where (x, y, y) ~logic:\"@\""),
               HasSubstr("and for fma"));

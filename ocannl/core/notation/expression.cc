@@ -22,7 +22,7 @@ namespace {
 
 // Deep enough for any expression worth writing, shallow enough for any stack.
 constexpr int kMaxDepth = 200;
-// What takes a second to compile: more is no text that anyone wrote.
+// They take a second to compile. Nobody writes longer texts by hand.
 constexpr int kMaxOperations = 10'000;
 
 }  // namespace
@@ -66,9 +66,16 @@ absl::StatusOr<Tensor> ExpressionParser::Expression(int precedence, int depth) {
   } else {
     OCANNL_ASSIGN_OR_RETURN(left, Operand(depth));
   }
+  bool compares = false;  // what is to the left
   while (lexer_.peek().kind == Token::kSymbol) {
     const InfixOperator* infix = FindInfix(lexer_.peek().text);
     if (infix == nullptr || infix->precedence < precedence) break;
+    if (compares && infix->compares()) {
+      return lexer_.Error(
+          "comparisons do not chain; write 1 < x && x < 3, or parentheses "
+          "around one of them");
+    }
+    compares = infix->compares();
     if (infix->op == Op::kPow && first.text == "-") {
       const size_t power = lexer_.Next().offset;
       OCANNL_RETURN_IF_ERROR(Expression(infix->precedence, depth + 1).status());
@@ -112,7 +119,7 @@ absl::StatusOr<std::vector<Tensor>> ExpressionParser::Elements(int depth) {
 absl::StatusOr<Tensor> ExpressionParser::Block(const Token& open,
                                                std::vector<Tensor> parts) {
   if (scope_.is_trial()) return AnyTensor();
-  return Checked(StackBlock(open.text, std::move(parts), where_), open.offset);
+  return Checked(StackBlock(open.text, parts, where_), open.offset);
 }
 
 absl::StatusOr<Tensor> ExpressionParser::Infix(const InfixOperator& infix,
@@ -126,7 +133,7 @@ absl::StatusOr<Tensor> ExpressionParser::Infix(const InfixOperator& infix,
   }
   const EinsumNumbers& numbers = scope_.names().numbers;
   absl::string_view spec;
-  std::optional<Lexer> sizes;  // stands where they start
+  std::optional<Lexer> sizes;  // at the first rule
   size_t operands = infix.form == InfixOperator::kReduceOne ? 1 : 2;
   if (infix.accum) {
     OCANNL_ASSIGN_OR_RETURN(spec, TakeSpec(lexer_, infix, numbers, operands));
@@ -224,7 +231,7 @@ absl::StatusOr<Tensor> ExpressionParser::Call(const Function& function,
                        .args = {},
                        .parameter = initialised_,
                        .where = where_};
-  bool is_list = false;  // f(a, b), after which no arguments stand
+  bool is_list = false;  // f(a, b): no arguments follow the brackets
   if (lexer_.Accept("(")) {
     if (lexer_.peek().kind == Token::kString) {
       call.spec = std::string(lexer_.Next().text);
@@ -257,7 +264,8 @@ absl::StatusOr<Tensor> ExpressionParser::Call(const Function& function,
   if (scope_.is_trial() && TakesSoMany(function, call)) return AnyTensor();
   absl::StatusOr<Tensor> result = CallFunction(function, call);
   if (result.ok()) return Checked(*result, offset);
-  return lexer_.ErrorAt(offset, result.status().message());
+  return lexer_.ErrorAt(offset, result.status().message(),
+                        call.args.size() < most ? SignHint(lexer_) : "");
 }
 
 absl::StatusOr<Tensor> ExpressionParser::Parameter(int depth) {

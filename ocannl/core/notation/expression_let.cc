@@ -91,12 +91,13 @@ absl::StatusOr<Arguments> ExpressionParser::TakeArguments(
   }
   while (given.size() < count) {
     if (!IsNext(lexer_, "~") && !AtOperand(lexer_, scope_)) {
-      return lexer_.ErrorAt(name, called.Usage());
+      return lexer_.ErrorAt(name, called.Usage(), SignHint(lexer_));
     }
     OCANNL_RETURN_IF_ERROR(TakeArgument(false, depth, given));
   }
-  if (auto matched = called.Match(given)) return *std::move(matched);
-  return lexer_.ErrorAt(name, called.Usage());
+  absl::StatusOr<Arguments> matched = called.Match(given);
+  if (matched.ok()) return matched;
+  return lexer_.ErrorAt(name, matched.status().message());
 }
 
 absl::Status ExpressionParser::TakeArgument(bool in_brackets, int depth,

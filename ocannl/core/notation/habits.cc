@@ -68,6 +68,7 @@ std::string DotHint(absl::string_view before, absl::string_view rest) {
   const absl::string_view next = rest.substr(1, 1);
   if (!next.empty() && absl::ascii_isdigit(next[0])) return HabitHint(".5");
   if (EndsWithAnyOf(next, "*/^")) return HabitHint(".*");
+  if (EndsWithAnyOf(next, "([")) return HabitHint("x[0]");
   if (EndsWithAnyOf(before, "+-")) return HabitHint("+.");
   return NameHabitHint(FirstWord(rest), /*is_call=*/false);
 }
@@ -191,6 +192,12 @@ absl::Status NoSpec(const Lexer& lexer, absl::string_view symbol,
                      "` in quotes, such as \"", example, "\", found ",
                      lexer.Found(),
                      QuotesHint(lexer.text().substr(lexer.peek().offset)));
+}
+
+std::string SignHint(const Lexer& lexer) {
+  const Token& next = lexer.peek();
+  if (next.kind != Token::kSymbol || next.text != "-") return "";
+  return "; an argument with a sign is written ~-x or (-x)";
 }
 
 }  // namespace ocannl

@@ -42,6 +42,10 @@ absl::Status Unexpected(const Lexer& lexer, absl::string_view what);
 absl::Status NoSpec(const Lexer& lexer, absl::string_view symbol,
                     absl::string_view example);
 
+// For a call with too few arguments, where a `-` is next: how an argument has
+// one; else nothing.
+std::string SignHint(const Lexer& lexer);
+
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_NOTATION_HABITS_H_

@@ -24,6 +24,10 @@ absl::StatusOr<LetHead> TakeLet(Lexer& lexer) {
   OCANNL_RETURN_IF_ERROR(lexer.Expect("let"));
   if (lexer.Accept("%")) OCANNL_RETURN_IF_ERROR(lexer.Expect("op"));
   OCANNL_ASSIGN_OR_RETURN(Token name, TakeName(lexer, "a name behind `let`"));
+  if (name.text == "rec" && lexer.peek().kind == Token::kName) {
+    return lexer.ErrorAt(name, "a function does not call itself; write `let ",
+                         lexer.peek().text, "` without `rec`");
+  }
   LetHead head{.name = name, .arguments = {}, .labels = {}};
   while (lexer.peek().kind == Token::kName || IsNext(lexer, "~")) {
     const bool has_label = lexer.Accept("~");
@@ -67,7 +71,7 @@ std::string TensorFunction::LabelOf(size_t k) const {
   return k < labels.size() ? labels[k] : "";
 }
 
-std::optional<Arguments> TensorFunction::Match(const Arguments& given) const {
+absl::StatusOr<Arguments> TensorFunction::Match(const Arguments& given) const {
   const bool in_order = absl::c_all_of(
       given, [](const auto& argument) { return argument.first.empty(); });
   std::vector<std::optional<Tensor>> values(arguments.size());
@@ -77,12 +81,18 @@ std::optional<Arguments> TensorFunction::Match(const Arguments& given) const {
            (values[place] || (!in_order && LabelOf(place) != label))) {
       ++place;
     }
-    if (place == values.size()) return std::nullopt;
+    if (place == values.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          label.empty() ? "an argument needs its label"
+          : absl::c_linear_search(labels, label)
+              ? absl::StrCat("`~", label, "` is given twice")
+              : absl::StrCat("`", name, "` has no argument `~", label, "`"),
+          "; ", Usage()));
+    }
     values[place] = value;
   }
   Arguments matched;
   for (size_t k = 0; k < values.size(); ++k) {
-    if (!values[k]) return std::nullopt;
     matched.emplace_back(arguments[k], *values[k]);
   }
   return matched;

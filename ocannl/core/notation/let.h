@@ -9,12 +9,11 @@
 //
 //   let l2 ~output ~target:t = (output - t) ** 2 in l2 y ~target:(2 *. x)
 //
-// A `let` may stand wherever an expression may, and a name may be that of
-// something else: the innermost one is meant. Labelled arguments come in any
-// order; `~y` is `~y:y`.
+// A `let` is an expression, and may hide other names: the innermost definition
+// counts. Labelled arguments come in any order; `~y` is `~y:y`.
 // A function of tensors declares its parameters once, however often it is
-// called. Its body knows what stands before it, and is read where it is called,
-// and once before, for the errors that do not depend on its arguments.
+// called. Its body knows the names before it. It is read at each call, and once
+// before, for the errors that do not depend on its arguments.
 #ifndef OCANNL_CORE_NOTATION_LET_H_
 #define OCANNL_CORE_NOTATION_LET_H_
 
@@ -40,8 +39,8 @@ struct LetHead {
 
 // Whether next is `let` or `let%op`, and no tensor of the name `let`.
 bool AtLet(Lexer lexer);
-// Takes `let f x ~y ~label:z =`. Errors: what is not that; an argument that is
-// there twice.
+// Takes `let f x ~y ~label:z =`. Errors: another text; two arguments of one
+// name; `let rec`.
 absl::StatusOr<LetHead> TakeLet(Lexer& lexer);
 // Whether next is the `in` of a let.
 bool AtIn(const Lexer& lexer);
@@ -55,25 +54,26 @@ Tensor NamedAnew(Tensor value, int32_t first, const std::string& name);
 struct TensorFunction {
   std::string name;
   std::vector<std::string> arguments;
-  Lexer body;                            // stands where it starts
+  Lexer body;                            // at its first token
   std::vector<std::string> labels = {};  // of the arguments; empty: none
   size_t bound = 0;  // how many bound names (scope.h) it knows
 
   std::string LabelOf(size_t argument) const;
   // What the arguments stand for: of `given`, each with its label, as many as
-  // there are. Without any labels, they are in order. Null: they do not fit.
-  std::optional<Arguments> Match(const Arguments& given) const;
+  // there are. Without any labels, they are in order. Error, without its place:
+  // a label that the function does not have, or has once, or misses.
+  absl::StatusOr<Arguments> Match(const Arguments& given) const;
   // "f_x_y": what the result is named.
   std::string Label(const Arguments& given) const;
   // "`f` takes 2 arguments; write f(x, y)"
   std::string Usage() const;
 };
 
-// Those of a text, in its order. The last ones may be unknown: a body does not
-// know its own function, nor those behind, and a scope may have ended.
+// The functions of a text, in its order. The last ones may be unknown: a body
+// does not know its own function or later ones, and a scope may have ended.
 class TensorFunctions {
  public:
-  // Forgets those that are unknown.
+  // Forgets the unknown functions.
   void Add(TensorFunction function);
   // The last one of that name.
   std::optional<size_t> Find(absl::string_view name) const;

@@ -19,7 +19,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kBinary[] = {
     {"snd", "-/>"},
 };
 
-// A node of its own: a logic of the statement is that of the copy.
+// A separate node, so that the statement's logic is not that of its operand.
 Tensor Copy(const FunctionCall& call) {
   const Tensor of = std::get<Tensor>(call.args[0].value);
   TensorNode copy = of.node();
@@ -40,9 +40,6 @@ std::vector<Function> MakeOperations() {
          }});
   }
   operations.push_back({"id", 1, 1, Copy});
-  operations.push_back({"recip_sqrt", 1, 1, [](const FunctionCall& call) {
-                          return Rsqrt(call.args[0]);
-                        }});
   return operations;
 }
 

@@ -45,6 +45,10 @@ struct InfixOperator {
   bool right_associative() const {
     return op == Op::kPow || op == Op::kMax || op == Op::kMin;
   }
+  bool compares() const {
+    return op == Op::kLess || op == Op::kLessEqual || op == Op::kEqual ||
+           op == Op::kNotEqual;
+  }
 };
 
 struct AssignOperator {
@@ -98,8 +102,8 @@ absl::StatusOr<absl::string_view> TakeSpec(Lexer& lexer,
                                            size_t& operands);
 
 // What `infix`, no slice, makes of its operands; a reduction does so by `spec`,
-// where a number may be a part of a concatenation that has so many cells:
-// "i => 1^i" puts a 0 before the cells.
+// where a number may be a part of a concatenation with as many cells:
+// "i => 1^i" puts a 0 before the cells, or the infinity of kMax or kMin.
 Tensor ApplyInfix(const InfixOperator& infix, absl::string_view spec,
                   std::vector<Arg> args, const EinsumNumbers& numbers);
 

@@ -111,6 +111,7 @@ absl::Status TakeSizeRules(Lexer& lexer, Scope& scope, std::optional<Tensor> of,
   lexer = std::move(inside);
   RuleParser parser(lexer, scope, where);
   do {
+    if (IsNext(lexer, "]")) break;  // after the last `;`
     OCANNL_RETURN_IF_ERROR(parser.NameRule(of));
   } while (lexer.Accept(";"));
   return TakeClosing(lexer, "`;`", "]");

@@ -318,15 +318,22 @@ class StatementParser {
     return absl::OkStatus();
   }
 
-  // Takes what comes before `;`, `else`, `~`, a bracket that it does not open,
-  // or the `in` of a let that it does not open.
+  // Whether next is ~logic:"..." or ~projections, which end a value; ~label is
+  // an argument in it.
+  static bool AtLogic(Lexer lexer) {
+    return lexer.Accept("~") &&
+           (lexer.Accept("logic") || lexer.Accept("projections"));
+  }
+
+  // Takes what comes before `;`, `else`, `~logic`, a bracket that it does not
+  // open, or the `in` of a let that it does not open.
   absl::Status SkipValue() {
     int own_lets = 0;
     SkipUntil(lexer_, [&](const Lexer& at, int depth) {
       const Token& next = at.peek();
       if (AtLet(at)) ++own_lets;
       if (open_lets_ > 0 && AtIn(at) && own_lets-- == 0) return true;
-      const bool ends = IsNext(at, ";") || IsNext(at, "~") ||
+      const bool ends = IsNext(at, ";") || AtLogic(at) ||
                         (next.kind == Token::kName && next.text == "else");
       return next.kind == Token::kBad || (depth == 0 && ends);
     });
