@@ -49,29 +49,30 @@ class ExpressionParser {
   absl::Status Define(int depth);
   // let ... in let ... in e, where the scope of the names ends.
   absl::StatusOr<Tensor> Let(int depth);
-  // Where a body ends. Errors: those that do not depend on what it is called
-  // with, which are told where nothing calls it, too: all but the graph's.
+  // Reads a function's body once, without its arguments, and returns its end.
+  // Errors: all but the graph's, also if nothing calls the function.
   absl::StatusOr<Lexer> TryBody(const std::vector<std::string>& names,
                                 int depth) const;
-  // The body of a function for what stands behind its name: f(a, b) or f a b.
+  // A call of a function of the text: its body with the arguments that follow
+  // its name, f(a, b) or f a b.
   absl::StatusOr<Tensor> Expand(size_t function, const Token& name, int depth);
-  // (a, b), a b or ~label:a ~b: what is given to `called`, whose name is at
-  // `name`.
+  // Takes the arguments of `called`, (a, b), a b or ~label:a ~b. `name` is its
+  // name in the call.
   absl::StatusOr<Arguments> TakeArguments(const TensorFunction& called,
                                           const Token& name, int depth);
-  // ~label:a, ~a or a, which in brackets may be any expression.
+  // ~label:a, ~a or a; in brackets, a may be any expression.
   absl::Status TakeArgument(bool in_brackets, int depth, Arguments& given);
   absl::Status CountOperation(size_t offset);
   absl::Status CheckDepth(int depth) const;
   // Precedence climbing: operators of at least `precedence` and their operands.
   absl::StatusOr<Tensor> Expression(int precedence, int depth);
-  // (a, b) ++^ "spec": what stands in brackets are the operands, if the spec
-  // has so many; else they are a block.
+  // (a, b) ++^ "spec": the elements are the operands if the spec has as many
+  // operands; else they are a block.
   absl::StatusOr<Tensor> Tuple(int precedence, int depth);
-  // What stands in brackets, after which the next token stands.
+  // Takes a bracket, the expressions in it and the closing bracket.
   absl::StatusOr<std::vector<Tensor>> Elements(int depth);
   absl::StatusOr<Tensor> Block(const Token& open, std::vector<Tensor> parts);
-  // An operator and what stands to its right.
+  // Applies an operator to `args` and its right operands.
   absl::StatusOr<Tensor> Infix(const InfixOperator& infix,
                                std::vector<Arg> args, int depth);
   absl::StatusOr<Tensor> Operand(int depth);

@@ -59,7 +59,7 @@ absl::Status CheckNoError(const Lexer& lexer, size_t offset, Tensor tensor,
 // What the arguments of a function stand for.
 using Arguments = std::vector<std::pair<std::string, Tensor>>;
 
-// What names stand for; of functions: nothing.
+// Names and their tensors; the name of a function has none.
 using Bindings = std::vector<std::pair<std::string, std::optional<Tensor>>>;
 
 class Scope {
@@ -81,23 +81,23 @@ class Scope {
   size_t num_bound() const { return bound_.size(); }
   // The names that were bound after the first `count` are no longer there.
   void Unbind(size_t count) { bound_.resize(count); }
-  // From here on only the first `count` names are there, and the arguments,
-  // until `Leave` of what it returns: where a function's body is read.
+  // For reading a function's body: leaves the first `count` names and the
+  // arguments. `Leave` of the result restores the names.
   Bindings Enter(size_t count, const Arguments& arguments);
   void Leave(Bindings bound) { bound_ = std::move(bound); }
   // Whether `name` is bound, but not to the parameter of that name.
   bool IsBound(absl::string_view name) const;
 
-  // From here on each of `arguments` is `any`: what the graph finds wrong with
-  // them is no error.
+  // From here on each of `arguments` is `any`, and errors of the graph do not
+  // count.
   void StartTrial(const std::vector<std::string>& arguments, Tensor any) {
     for (const auto& name : arguments) Bind(name, any);
     is_trial_ = true;
   }
   bool is_trial() const { return is_trial_; }
 
-  // What is bound, the last first, or else what the text declares, or else what
-  // the names have; what else the user of the graph named so.
+  // The last binding, else the declaration in the text, else the tensor in the
+  // names; FindInGraph: another tensor of the graph that has this name.
   std::optional<Tensor> FindGiven(absl::string_view name) const;
   std::optional<Tensor> FindInGraph(absl::string_view name) const;
   bool Has(absl::string_view name) const {

@@ -20,8 +20,8 @@
 
 namespace ocannl {
 
-// Takes the parameters ~v ~t1:_ x () and `end`: what they name, statements name
-// as well.
+// Takes the parameters ~v ~t1:_ x () and `end`. They need no meaning:
+// statements use the same names.
 absl::Status SkipParameters(Lexer& lexer, absl::string_view end);
 
 // Takes Float.(momentum > 0.0), Float.equal p 2, momentum > 0 or nesterov, and
@@ -31,7 +31,8 @@ absl::StatusOr<bool> TakeCondition(Lexer& lexer, const Names& names);
 // Whether the value names nothing but numbers.
 bool IsOfNumbers(absl::string_view value, const Names& names);
 
-// Takes what stands behind the name in { x: f64; o=[3] }, up to the bracket.
+// Takes the dtype and the rows after the name in { x: f64; o=[3] }, up to the
+// bracket.
 absl::Status TakeDeclaredShape(Lexer& lexer, const Names& names,
                                ShapeSpec& rows, std::optional<DType>& dtype);
 
