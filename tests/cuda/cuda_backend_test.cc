@@ -258,9 +258,11 @@ TEST(CudaBackendTest, RunsFunctionsOfSeveralModules) {
 // Each call of the driver fails once. The error is the driver's; nothing is
 // left behind, and the next run is right.
 TEST(CudaBackendTest, AnyCallOfTheDriverMayFail) {
-  auto run = []() -> absl::StatusOr<std::vector<float>> {
+  auto run = [](bool checks) -> absl::StatusOr<std::vector<float>> {
     OCANNL_ASSIGN_OR_RETURN(
         auto backend, emulation::OpenEmulatedCuda({.target = &gpu::kTinyGpu}));
+    const interp::InterpBackend interp;
+    if (checks) return Results(CheckingBackend(&interp, backend.get()));
     OCANNL_ASSIGN_OR_RETURN(
         auto persistent,
         emulation::OpenEmulatedCuda(
@@ -272,39 +274,37 @@ TEST(CudaBackendTest, AnyCallOfTheDriverMayFail) {
     OCANNL_ASSIGN_OR_RETURN(const std::vector<float> copied,
                             CopiedResults(*backend));
     results.insert(results.end(), copied.begin(), copied.end());
-    const interp::InterpBackend interp;
-    OCANNL_ASSIGN_OR_RETURN(const std::vector<float> checked,
-                            Results(CheckingBackend(&interp, backend.get())));
-    results.insert(results.end(), checked.begin(), checked.end());
     return results;
   };
-  const absl::StatusOr<std::vector<float>> unhurt = run();
-  ASSERT_THAT(unhurt, IsOk());
-  const std::vector<float>& expected = *unhurt;
-  const int objects = emulation::NumDriverObjects();  // of other tests
-  emulation::FailCall(0);
-  ASSERT_THAT(run(), IsOk());
-  const int calls = emulation::FailCall(0);
-  ASSERT_GT(calls, 100);
-  int failed = 0;
-  for (int n = 1; n <= calls; ++n) {
-    emulation::FailCall(n);
-    auto results = run();
-    if (results.ok()) {
-      // It was what a destructor calls on its way.
-      EXPECT_EQ(*results, expected);
-    } else {
-      ++failed;
-      EXPECT_THAT(results.status().message(), HasSubstr("CUDA, ")) << n;
-      EXPECT_THAT(results.status().message(), HasSubstr("emulated")) << n;
+  for (bool checks : {false, true}) {
+    const absl::StatusOr<std::vector<float>> unhurt = run(checks);
+    ASSERT_THAT(unhurt, IsOk());
+    const std::vector<float>& expected = *unhurt;
+    const int objects = emulation::NumDriverObjects();  // of other tests
+    emulation::FailCall(0);
+    ASSERT_THAT(run(checks), IsOk());
+    const int calls = emulation::FailCall(0);
+    ASSERT_GT(calls, 100);
+    int failed = 0;
+    for (int n = 1; n <= calls; ++n) {
+      emulation::FailCall(n);
+      auto results = run(checks);
+      if (results.ok()) {
+        // It was what a destructor calls on its way.
+        EXPECT_EQ(*results, expected);
+      } else {
+        ++failed;
+        EXPECT_THAT(results.status().message(), HasSubstr("CUDA, ")) << n;
+        EXPECT_THAT(results.status().message(), HasSubstr("emulated")) << n;
+      }
+      EXPECT_EQ(emulation::NumDriverObjects(), objects) << n;
     }
-    EXPECT_EQ(emulation::NumDriverObjects(), objects) << n;
+    EXPECT_GT(failed, calls / 2);
+    emulation::FailCall(0);
+    auto results = run(checks);
+    ASSERT_THAT(results, IsOk());
+    EXPECT_EQ(*results, expected);
   }
-  EXPECT_GT(failed, calls / 2);
-  emulation::FailCall(0);
-  auto results = run();
-  ASSERT_THAT(results, IsOk());
-  EXPECT_EQ(*results, expected);
 }
 
 TEST(CudaBackendTest, TwoGpusAndTheHost) {
