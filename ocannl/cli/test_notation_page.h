@@ -58,6 +58,7 @@ Arguments stand closer to a function than any operator: `max x y + 1` is
 | `x **. y **. 2` | `x **. (y **. 2)` |
 | `x - y - z` | `(x - y) - z` |
 | `not x > 1` | `not(x) > 1` |
+| `1 < x < 3` | an error: comparisons do not chain |
 | `x && y \|\| z` | `(x && y) \|\| z` |
 | `(x, y) +* "i; j => ij"` | `x +* "i; j => ij" y` |
 | `(x, y)` | a block, along an input axis |

@@ -61,7 +61,7 @@ struct TensorFunction {
   std::string LabelOf(size_t argument) const;
   // What the arguments stand for: of `given`, each with its label, as many as
   // there are. Without any labels, they are in order. Error, without its place:
-  // a label that the function does not have, or has once, or misses.
+  // a label that the function does not have, that is given twice or missing.
   absl::StatusOr<Arguments> Match(const Arguments& given) const;
   // "f_x_y": what the result is named.
   std::string Label(const Arguments& given) const;
