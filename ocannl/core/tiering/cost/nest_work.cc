@@ -159,7 +159,8 @@ class Classifier {
     }
     if (gathers) return NestKind::kGather;
     if (!reads) return NestKind::kFill;
-    return FlopsOf(program_, *value) > 0 ? NestKind::kMap : NestKind::kCopy;
+    return ArithmeticOf(program_, *value).operations > 0 ? NestKind::kMap
+                                                         : NestKind::kCopy;
   }
 
   static bool IsTarget(const Set& set, const LeafValue& leaf) {
