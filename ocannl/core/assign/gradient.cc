@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -12,6 +13,7 @@
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/contract.h"
 #include "ocannl/core/assign/gather.h"
+#include "ocannl/core/assign/zeros.h"
 #include "ocannl/core/index/polyphase.h"
 #include "ocannl/core/ops/rows.h"
 #include "ocannl/core/shape/project.h"
@@ -32,14 +34,15 @@ Projections LhsFirst(Projections p) {
   return Reordered(std::move(p), order);
 }
 
-// Whether the map from the gradient of the result to those of the operands
-// preserves zeros, also where the operands are what is outside of them:
-// infinities for a maximum.
-bool IsZeroPreserving(const ComputeSource& source) {
-  const bool is_sum =
-      !source.has_op() || source.op == Op::kAdd || source.op == Op::kSub;
-  return is_sum || (source.op == Op::kMul && source.accum == Op::kAdd);
-}
+// Leaves of a gradient's expression before they are numbered: what reaches the
+// result, the result, and operand k; behind these, intermediates.
+enum GradientLeaf : int {
+  kGradient,
+  kResult,
+  kFirst,   // the number of the term that gets it
+  kNumber,  // of this term
+  kOperand,
+};
 
 // Numbers the terms of each cell of a result in the order of the loops: one
 // number for each value of the loops that the cell does not tell.
@@ -159,14 +162,6 @@ class Backprop {
   Assignments& code() { return code_; }
 
  private:
-  // The leaves of a gradient's expression before they are numbered: what
-  // reaches the result, the result, and operand k.
-  static constexpr int kGradient = 0;
-  static constexpr int kResult = 1;
-  static constexpr int kFirst = 2;   // the number of the term that gets it
-  static constexpr int kNumber = 3;  // of this term
-  static constexpr int kOperand = 4;
-
   int32_t Gradient(TensorId id) {
     const auto [number, is_new] = gradients_.try_emplace(id);
     if (is_new) {
@@ -286,8 +281,10 @@ class Backprop {
     }
     for (size_t k = 0; k < gradients.size(); ++k) {
       if (!gradients[k] || !graph_[operands[k]].has_gradient) continue;
+      const bool is_zero_preserving =
+          PreservesZeros(source, pool, gradients[k]->id(), kGradient, kOperand);
       Accumulate(id, operands, p, k, *gradients[k], OutsideOf(source),
-                 IsZeroPreserving(source));
+                 is_zero_preserving);
     }
   }
 
