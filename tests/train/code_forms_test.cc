@@ -93,6 +93,9 @@ const Text kTexts[] = {
     {"{ a } =: x -/> y", "a", {4, 0, 0.5}},
     // Assignments.
     {"{ a } =: x; a =** 2", "a", {1, 4, 9}},
+    {"{ a } =: x; a =** p_t", "a", {1, -8, 27}},
+    // Squares that are rounded, and are those of x ** 2.
+    {"{ s } =: x + 0.1; { a } =: s ** 7; s =** 7; a =- s", "a", {0, 0, 0}},
     {"{ a } =: x; a =:** 7 *. y", "a", {1, 1, 1}},
     {"{ a } =: x; a =?/ y", "a", {4, 0, 0.5}},
     {"{ a } =: x; a =:?/ y", "a", {4, 0, 0.5}},
@@ -168,6 +171,16 @@ const Text kTexts[] = {
     {"{ n0 } =: x; { n1 } =: n0; { n2 } =: n1 + n0; { a } =: n2",
      "a",
      {2, -4, 6}},
+    {"{ n1 } =: x; { n1.grad } =: n1 + y; { a } =: n1.grad + n1",
+     "a",
+     {6, -4, 6.5}},
+    {"{ y.sum_rhs1 } =:+ id m ~logic:\"j->i => i\"; { a } =: y.sum_rhs1",
+     "a",
+     {3, 7}},
+    {"{ lion_c_w } =: x; { d.let } =: lion_c_w; { n3_w } =: d.let; let d = "
+     "n3_w in { a } =: d + d.let",
+     "a",
+     {2, -4, 6}},
 };
 
 class CodeFormsTest : public testing::TestWithParam<Text> {};
@@ -228,6 +241,40 @@ TEST_P(CodeFormsTest, GiveThatOnEveryTier) {
 
 INSTANTIATE_TEST_SUITE_P(All, CodeFormsTest, testing::ValuesIn(kTexts));
 
+Values NumbersOf(const NdArray& array) {
+  Values values;
+  for (int64_t k = 0; k < array.size(); ++k) {
+    values.push_back(array.AsDouble(k));
+  }
+  return values;
+}
+
+// A let in a loop is computed for each tensor, by its values.
+TEST(CodeFormsTest, LetInALoop) {
+  train::Model model;
+  Names names;
+  MakeNames(model, names);
+  names.lists = {{"params", {names.tensors.at("x"), names.tensors.at("y")}}};
+  for (const std::string& tier : AvailableTiers()) {
+    auto code = train::ParseCode(
+        model,
+        "{ a } =: 0 *. x; for p in params do (let d = 2 *. p in "
+        "let e = d + 1 in a =+ d *. e); { d } =: a",
+        names);
+    ASSERT_TRUE(code.ok()) << code.status();
+    CHECK_OK(Keep(code->update, "a"));
+    auto backend = FindTier(tier);
+    CHECK_OK(backend);
+    TestDevice host(*backend);
+    auto routine = ToRoutine(host.context, code->update, {});
+    ASSERT_TRUE(routine.ok()) << routine.status();
+    CHECK_OK(routine->Run());
+    // The sums of 4 p p + 2 p.
+    EXPECT_EQ(NumbersOf(*routine->context().Read("a")), Values({78, 12, 44}))
+        << tier;
+  }
+}
+
 TEST(CodeFormsTest, ErrorsNameThePlaceAndTheFix) {
   train::Model model;
   Names names;
@@ -242,6 +289,10 @@ TEST(CodeFormsTest, ErrorsNameThePlaceAndTheFix) {
               HasSubstr("the value stands behind the braces; write { a } =:"));
   EXPECT_THAT(error("{ a; o=[3 rgb] } =: x"), HasSubstr("have no bases"));
   EXPECT_THAT(error("{ a; o=[2] } =: x"), HasSubstr("line 1, column 3: "));
+  EXPECT_EQ(error("{ a; o=[3] } like y"),
+            "line 1, column 3: an array has the dtype and the rows of what it "
+            "is like; write { a } like, or { a; o=[3] } =: 0");
+  EXPECT_THAT(error("{ a: f64 } like y"), HasSubstr("write { a } like"));
   EXPECT_THAT(error("let d = x in\n{ a } =: d + q"),
               HasSubstr("line 2, column 14: no tensor `q`"));
   EXPECT_THAT(error("let f z = z + q in\n{ a } =: f(x)"),

@@ -21,6 +21,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/operators.h"
 #include "ocannl/core/notation/parse.h"
+#include "ocannl/core/notation/statements/statement_parts.h"
 #include "ocannl/core/notation/statements/statements.h"
 #include "ocannl/core/tensor/memory_mode.h"
 #include "ocannl/train/graph/code_repeat.h"
@@ -215,6 +216,16 @@ class CodeWriter {
     }
     if (!statement.declares && !target) {
       return scope_.Unknown(statement.target, statement.offset);
+    }
+    const bool is_power = statement.accum == Op::kPow && !statement.reset;
+    if (is_power && !statement.declares && !statement.logic &&
+        IsOfNumbers(statement.value, scope_.visible())) {
+      // By products where the number is small and whole, as of x ** n.
+      AssignStatement power = statement;
+      power.accum = std::nullopt;
+      power.value =
+          absl::StrCat(statement.target, " ** (", statement.value, ")");
+      return WriteAssign(power);
     }
     OCANNL_ASSIGN_OR_RETURN(bool reads_target, NameOperands(statement));
     if (statement.declares) {

@@ -145,7 +145,14 @@ class StatementParser {
                           target.text, " } =: ...");
     }
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("}"));
-    if (lexer_.Accept("like")) return Like(target, statements);
+    if (lexer_.Accept("like")) {
+      if (!dtype && rows.rows == ShapeSpec().rows) {
+        return Like(target, statements);
+      }
+      return lexer_.ErrorAt(target, "an array has the dtype and the rows of ",
+                            "what it is like; write { ", target.text,
+                            " } like, or { ", target.text, "; o=[3] } =: 0");
+    }
     OCANNL_RETURN_IF_ERROR(Assignment(target, true, statements));
     auto& assign = std::get<AssignStatement>(statements.back());
     assign.rows = std::move(rows);
