@@ -91,6 +91,38 @@ TEST(CdParse, TellsCodesApart) {
   EXPECT_TRUE(*same == *code);
 }
 
+// Values have the operators of the notation, of cells, and their names.
+TEST(CdParse, ReadsTheFormsOfTheNotation) {
+  const std::pair<const char*, const char*> kSame[] = {
+      {"add(y, h)", "y + h"},
+      {"sub(y, h)", "y - h"},
+      {"mul(y, div(h, 2))", "y * (h / 2)"},
+      {"mod_(y, 2)", "y % 2"},
+      {"y *. h /. 2", "y * h / 2"},
+      {"id(y)", "y"},
+      {"f32(lt(y, h))", "f32(y < h)"},
+      {"f32(eq(y, h)) + f32(ne(y, h))", "f32(y == h) + f32(y != h)"},
+      {"f32(y = h) + f32(y <> h)", "f32(y == h) + f32(y != h)"},
+      {"f32(y > h) + f32(y >= h)", "f32(h < y) + f32(h <= y)"},
+      {"y @^ h @- 1", "max(y, min(h, 1))"},
+      {"y -?/ h", "relu_gate(y, h)"},
+      {"y -?^ h", "sat01_gate(y, h)"},
+      {"f32(y && h < 1)", "f32((y != 0) & (h < 1))"},
+      {"f32(or_(y > 0, h))", "f32((0 < y) | (h != 0))"},
+      {"f32(y < 1 && h < 1 || y < h)", "f32(((y < 1) & (h < 1)) | (y < h))"},
+  };
+  for (const auto& [text, plain] : kSame) {
+    SCOPED_TRACE(text);
+    const auto code = ParseCd(Text(absl::StrCat("y =: ", text, ";")));
+    ASSERT_THAT(code, IsOk());
+    const auto same = ParseCd(Text(absl::StrCat("y =: ", plain, ";")));
+    ASSERT_THAT(same, IsOk());
+    EXPECT_EQ(PrintCd(*code), PrintCd(*same));
+  }
+  EXPECT_THAT(Error("y =: fst(y, 1);"), HasSubstr("is of tensors"));
+  EXPECT_THAT(Error("y =: pow2(y, 1);"), HasSubstr("no operation `pow2`"));
+}
+
 TEST(CdParse, OutsideMattersWhereAnIndexLeaves) {
   auto code = [](absl::string_view slot) {
     auto parsed =

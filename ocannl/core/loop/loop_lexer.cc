@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -25,10 +25,14 @@ constexpr int64_t kMaxInteger = int64_t{1} << 40;
 
 std::vector<absl::string_view> WithSymbols(
     std::vector<absl::string_view> symbols) {
-  symbols.insert(
-      symbols.end(),
-      {":=", "==", "!=", "<=", "<<", ">>", "..", "|", "^", "&", "<", "+", "-",
-       "*",  "/",  "%",  "(",  ")",  "[",  "]",  "{", "}", ":", ";", ",", "="});
+  symbols.insert(symbols.end(),
+                 {":=", "==", "!=",  "<>",  "<=", ">=", "<<", ">>", "&&", "||",
+                  "@^", "@-", "-?/", "-?^", "*.", "/.", "..", "|",  "^",  "&",
+                  "<",  ">",  "+",   "-",   "*",  "/",  "%",  "(",  ")",  "[",
+                  "]",  "{",  "}",   ":",   ";",  ",",  "="});
+  absl::c_stable_sort(symbols, [](absl::string_view a, absl::string_view b) {
+    return a.size() > b.size();
+  });
   return symbols;
 }
 
@@ -71,7 +75,6 @@ constexpr HabitSymbols kSymbols[] = {
     {"/", "/", "a comment is # to the end of the line, or /* ... */"},
     {"", "//", "a comment is # to the end of the line, or /* ... */"},
     {"]", "[", "all indices stand in one bracket: x[i0, i1]"},
-    {"", ">", "a > b is written b < a"},
     {"", "?", "a value is chosen by select(a < b, x, y)"},
     {"", "@",
      "a product of matrices is n =:+ w * x ~logic:\"i, j; j => i\" in .cd"},
@@ -234,16 +237,6 @@ absl::Status LoopLexer::TakeHeader(
     declare(std::string(index.text), range);
   }
   return Expect(":");
-}
-
-int InfixPrecedence(absl::string_view symbol) {
-  static const auto* precedences =
-      new absl::flat_hash_map<absl::string_view, int>{
-          {"|", 1}, {"^", 2},  {"&", 3},  {"==", 4}, {"!=", 4},
-          {"<", 5}, {"<=", 5}, {"<<", 6}, {">>", 6}, {"+", 7},
-          {"-", 7}, {"*", 8},  {"/", 8},  {"%", 8}};
-  auto found = precedences->find(symbol);
-  return found == precedences->end() ? 0 : found->second;
 }
 
 absl::Status WithLoopHabit(const absl::Status& status, absl::string_view text) {

@@ -45,9 +45,6 @@ class LoopLexer : public Lexer {
           declare);
 };
 
-// The precedence of C's binary operator `symbol`, from 1; 0: it is none.
-int InfixPrecedence(absl::string_view symbol);
-
 // The error "line 2, column 5: ..." about the .ll or .cd `text`, with what to
 // write there if it is written as in C, Python or another scheduling language:
 //

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/notation/operations.h"
 #include "ocannl/core/ops/depth.h"
 #include "ocannl/core/ops/print.h"
 
@@ -46,21 +48,41 @@ absl::StatusOr<Expr> ValueParser::TakeValue() {
   return value;
 }
 
-// Precedence climbing: operators of at least `precedence`, all
-// left-associative.
+// Precedence climbing: operators of at least `precedence`.
 absl::StatusOr<Expr> ValueParser::Value(int precedence, int depth) {
   OCANNL_ASSIGN_OR_RETURN(Expr left, Primary(depth));
   while (true) {
-    size_t offset = lexer_.peek().offset;
-    absl::string_view symbol = lexer_.peek().text;
-    int bound =
-        lexer_.peek().kind == Token::kSymbol ? InfixPrecedence(symbol) : 0;
-    if (bound < precedence || bound == 0) return left;
+    const Token token = lexer_.peek();
+    const InfixOperator* infix =
+        token.kind == Token::kSymbol ? FindInfix(token.text) : nullptr;
+    if (infix == nullptr || infix->precedence < precedence) return left;
     lexer_.Next();
-    OCANNL_ASSIGN_OR_RETURN(Expr right, Value(bound + 1, depth + 1));
-    OCANNL_ASSIGN_OR_RETURN(
-        left, Checked(*FindOp(symbol), {left, right}, DType::kF32, offset));
+    const int bound = infix->precedence + (infix->right_associative() ? 0 : 1);
+    OCANNL_ASSIGN_OR_RETURN(Expr right, Value(bound, depth + 1));
+    OCANNL_ASSIGN_OR_RETURN(left, Infix(*infix, {left, right}, token.offset));
   }
+}
+
+absl::StatusOr<Expr> ValueParser::Infix(const InfixOperator& infix,
+                                        std::vector<Expr> args, size_t offset) {
+  switch (infix.form) {
+    case InfixOperator::kSwapped:
+      std::swap(args[0], args[1]);
+      break;
+    case InfixOperator::kLogical:
+      for (Expr& arg : args) {
+        if (arg.dtype() != DType::kBool) arg = NotEqual(arg, 0);
+      }
+      break;
+    case InfixOperator::kCompose:  // of cells
+      return Checked(Op::kMul, args, DType::kF32, offset);
+    case InfixOperator::kPointwise:
+      break;
+    default:
+      return ErrorAt(offset, "`", infix.symbol, "` is of tensors, and values ",
+                     "here are of cells; write another operator");
+  }
+  return Checked(*infix.op, args, DType::kF32, offset);
 }
 
 absl::StatusOr<Expr> ValueParser::Checked(Op op,
@@ -144,6 +166,11 @@ absl::StatusOr<Expr> ValueParser::Call(const Token& name, int depth) {
   if (std::optional<Op> op = FindOp(name.text)) {
     return Checked(*op, args, DType::kF32, name.offset);
   }
+  const InfixOperator* infix = FindNamedInfix(name.text);
+  if (infix != nullptr && args.size() == 2) {
+    return Infix(*infix, std::move(args), name.offset);
+  }
+  if (name.text == "id" && args.size() == 1) return args[0];
   std::vector<std::string> all;
   for (Op op : AllOps()) all.emplace_back(Info(op).text);
   return ErrorAt(name, "no operation `", name.text, "`",

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ValueParser: the values of .ll and .cd text, of which only the leaves differ.
+// Their operators are those of the notation, of cells: * multiplies.
 //
 //   fma(w[i1], x, 0.5) + f32(3:i64)
 #ifndef OCANNL_CORE_LOOP_VALUE_PARSER_H_
 #define OCANNL_CORE_LOOP_VALUE_PARSER_H_
 
+#include <cstddef>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/loop/loop_lexer.h"
+#include "ocannl/core/notation/operators.h"
 #include "ocannl/core/ops/expr.h"
 
 namespace ocannl {
@@ -44,6 +47,9 @@ class ValueParser {
 
  private:
   absl::StatusOr<Expr> Value(int precedence, int depth);
+  // What `infix` makes of `args`. Error: it is of tensors only.
+  absl::StatusOr<Expr> Infix(const InfixOperator& infix, std::vector<Expr> args,
+                             size_t offset);
   absl::StatusOr<Expr> Primary(int depth);
   absl::StatusOr<Expr> Negative(size_t offset, int depth);
   absl::StatusOr<Expr> Number(absl::string_view sign, size_t offset);

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "ocannl/core/notation/operators.h"
 #include "ocannl/core/tensor/graph.h"
 
 namespace ocannl {
@@ -44,6 +43,13 @@ std::vector<Function> MakeOperations() {
 }
 
 }  // namespace
+
+const InfixOperator* FindNamedInfix(absl::string_view name) {
+  for (const auto& [known, symbol] : kBinary) {
+    if (known == name) return FindInfix(symbol);
+  }
+  return nullptr;
+}
 
 const Function* FindOperation(absl::string_view name) {
   static const auto* operations = new std::vector<Function>(MakeOperations());

@@ -8,8 +8,12 @@
 
 #include "absl/strings/string_view.h"
 #include "ocannl/core/notation/function.h"
+#include "ocannl/core/notation/operators.h"
 
 namespace ocannl {
+
+// The operator of that name, such as + of "add", or null.
+const InfixOperator* FindNamedInfix(absl::string_view name);
 
 // The operation of that name, or null.
 const Function* FindOperation(absl::string_view name);
