@@ -2,7 +2,8 @@
 //
 // The .cd text of random graphs with gradients says exactly what is executed:
 // it is read back as the same code, which is lowered to the same program and
-// leaves the same bits. Changed texts are refused, or lowered to valid
+// leaves the same bits; so it is with other operators in its assignments.
+// Changed texts are refused, or lowered to valid
 // programs.
 //
 //   bazel test //tests/notation:cd_random_test --test_env=OCANNL_SEED=7
@@ -33,6 +34,7 @@
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/fuzz/notation/compare_code.h"
 #include "ocannl/fuzz/notation/random_text.h"
 #include "ocannl/fuzz/programs/random.h"
 #include "ocannl/train/graph/model.h"
@@ -168,6 +170,9 @@ TEST(CdRandom, IsReadBack) {
     if (!code) continue;
     graphs += has_gradients ? 1 : 0;
     CheckText(*code, seed % 10 == 0, seed % 100 == 0);
+    if (seed % 4 > 0) continue;
+    CheckText(fuzz::WithOtherOperators(*code, seed), seed % 20 == 0,
+              seed % 200 == 0);
   }
   std::cout << graphs << " graphs with gradients of the seeds " << FirstSeed()
             << " to " << seed << "\n";

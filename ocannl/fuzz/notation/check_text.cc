@@ -242,6 +242,13 @@ class Check {
       (void)Keep(whole, absl::StrCat(parameter.node().name, ".grad"));
     }
     if (outcome_.error.empty()) Error(CompareCode(whole, trial_));
+    const Assignments varied = WithOtherOperators(whole, trial_.seed);
+    if (outcome_.error.empty() && Compile(varied).ok()) {
+      const std::string difference = CompareCode(varied, trial_);
+      if (!difference.empty()) {
+        Error(absl::StrCat(difference, " of\n", PrintCd(varied)));
+      }
+    }
     outcome_.stage = TextOutcome::kCompared;
   }
 

@@ -24,6 +24,10 @@ struct CodeTrial {
 // interpreter; empty: there is none. A CHECK that fails ends the process.
 std::string CompareCode(const Assignments& code, const CodeTrial& trial);
 
+// `code` with other operators in some assignments, such as =:** and =||, which
+// no graph has. What accumulates goes on to do so. Same seed, same code.
+Assignments WithOtherOperators(Assignments code, uint64_t seed);
+
 }  // namespace ocannl::fuzz
 
 #endif  // OCANNL_FUZZ_NOTATION_COMPARE_CODE_H_
