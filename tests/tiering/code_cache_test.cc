@@ -96,7 +96,7 @@ TEST(CodeCacheTest, AnotherProcessRunsTheCode) {
 TEST(CodeCacheTest, BytesAreAProgramOrNothing) {
   jit::CompiledProgram compiled{
       .image = {.bytes = std::string(9, '\xc3'),
-                .sections = {{.begin = 0, .iterations = 3}},
+                .sections = {{.begin = 0, .iterations = 3, .nest = 0}},
                 .buffers = {{1}, {4}},
                 .run_helper = 0},
       .plan = {.callers = {{.buffer = 1, .at = 0}}, .num_buffers = 5}};
