@@ -33,8 +33,8 @@ std::vector<Flag> Flags() {
       {"len", "400", "points of each moon"},
       {"seed", "1", "of the points and of the parameters' first values"},
       {"data", "",
-       "circles, spirals, or a file of your points: .csv with lines x,y,label "
-       "or .npy of shape [n, 3]; labels are 1 and -1"},
+       "circles, spirals, or your points: .csv with lines x,y,label or .npy "
+       "of shape [n, 3]; labels 1 and -1"},
       {"noise", "0.1", "of coordinates: from -3 times to 1 times so much"},
       VerboseFlag("tell of every epoch, and show all curves")};
   const std::vector<Flag> more = FitFlags();

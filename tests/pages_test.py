@@ -25,6 +25,7 @@ PROGRAMS = {
     TOOL: "ocannl/ocannl",
     "//experiments:bench": "experiments/bench/bench_main",
     "//experiments:digits": "experiments/digits",
+    "//experiments:lenet": "experiments/lenet",
     "//experiments:moons": "experiments/moons",
     "//experiments:moons_parallel": "experiments/moons_parallel",
 }

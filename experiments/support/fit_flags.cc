@@ -52,9 +52,9 @@ std::vector<Flag> FitFlags() {
       {"checkpoint_every", "",
        "steps, as 100, or a time, as 30s or 5m; else an epoch"},
       {"epochs_now", "0", "of this run; 0: all that are left"},
-      {"load", "", "a file of --save, to go on from if no checkpoint is there"},
+      {"load", "", ""},  // see save
       LogFlag(),
-      {"save", "", "for --load, at the end or Ctrl-C: .npz or .safetensors"}};
+      {"save", "", ".npz or .safetensors, at the end; --load goes on from it"}};
 }
 
 absl::Status SetFitOptions(const CommandLine& line,

@@ -33,6 +33,7 @@
 namespace ocannl {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 // A step of gradient descent on w, for a row of x.
@@ -180,7 +181,10 @@ TEST_F(MigrationTest, ShardsOfATrainingHaveTheSameHash) {
     auto backend = Auto(TestCosts());
     EXPECT_EQ(hash(*backend, threads), expected);
     EXPECT_THAT(backend->Report(), HasSubstr("moves to the GPU"));
-    EXPECT_THAT(backend->Report(), HasSubstr("38 runs on the GPU; now there"));
+    // The first of the 40 runs are on the host; how many depends on the order
+    // in which the threads of the shards ask.
+    EXPECT_THAT(backend->Report(),
+                ContainsRegex("3[5-9] runs on the GPU; now there"));
   }
   emulation::FailCall(0);
   EXPECT_EQ(hash(*Auto(TestCosts()), 1), expected);
