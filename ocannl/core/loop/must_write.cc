@@ -24,7 +24,7 @@ bool HasPar(const For& loop) {
 }  // namespace
 
 MustWriteRegions::MustWriteRegions(const LoopProgram& program)
-    : program_(program), whole_(program.buffers.size(), false), scopes_(1) {}
+    : program_(program), scopes_(1) {}
 
 void MustWriteRegions::Enter(const For& loop) {
   if (!privates_.empty() && HasPar(loop)) ForgetPrivate();
@@ -69,38 +69,38 @@ bool MustWriteRegions::IsForGood(BufferId buffer) const {
 }
 
 void MustWriteRegions::Write(const Access& cell) {
-  if (whole_[cell.buffer]) return;
+  if (whole_.contains(cell.buffer)) return;
   if (IsForGood(cell.buffer) &&
       NumElements(program_.buffers[cell.buffer].dims) == 1) {
-    whole_[cell.buffer] = true;
+    whole_.insert(cell.buffer);
     return;
   }
   Add(cell.buffer, BoxOf(cell));
 }
 
 void MustWriteRegions::WriteAll(BufferId buffer) {
-  if (whole_[buffer]) return;
+  if (whole_.contains(buffer)) return;
   if (IsForGood(buffer)) {
-    whole_[buffer] = true;
+    whole_.insert(buffer);
     return;
   }
   Add(buffer, Everything(buffer));
 }
 
 bool MustWriteRegions::Covers(const Access& cell) const {
-  return whole_[cell.buffer] || CoversBox(cell.buffer, BoxOf(cell));
+  return whole_.contains(cell.buffer) || CoversBox(cell.buffer, BoxOf(cell));
 }
 
 bool MustWriteRegions::Covers(const Lookup& lookup) const {
   const BufferId buffer = lookup.cell.buffer;
-  if (whole_[buffer]) return true;
+  if (whole_.contains(buffer)) return true;
   Box box = BoxOf(lookup.cell);  // from 0 on the axis
   box[lookup.axis] = Lmad(0, program_.buffers[buffer].dims[lookup.axis]);
   return CoversBox(buffer, box);
 }
 
 bool MustWriteRegions::CoversAll(BufferId buffer) const {
-  return whole_[buffer] || CoversBox(buffer, Everything(buffer));
+  return whole_.contains(buffer) || CoversBox(buffer, Everything(buffer));
 }
 
 MustWriteRegions::Box MustWriteRegions::Everything(BufferId buffer) const {

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "ocannl/core/index/lmad.h"
 #include "ocannl/core/loop/loop.h"
@@ -32,7 +33,7 @@ namespace ocannl {
 class MustWriteRegions {
  public:
   // Nothing is written yet. The loops that are entered outlive this object, as
-  // does the program; indices are in bounds.
+  // does the program, which may get more buffers; indices are in bounds.
   explicit MustWriteRegions(const LoopProgram& program);
 
   void Enter(const For& loop);
@@ -82,7 +83,7 @@ class MustWriteRegions {
   const LoopProgram& program_;
   // Buffers all of which is written, by one statement outside of loops: most of
   // many small nests. No box is kept of them.
-  IdVector<BufferId, bool> whole_;
+  absl::flat_hash_set<BufferId> whole_;
   absl::flat_hash_map<IteratorId, int64_t> extents_;  // of every loop so far
   std::vector<Scope> scopes_;
   // Of buffers that were written; those of outer scopes first.

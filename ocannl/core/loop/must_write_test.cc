@@ -47,6 +47,16 @@ std::string Written(const std::string& buffer, const std::string& body) {
   return cells;
 }
 
+TEST(MustWriteTest, BuffersMayComeLater) {
+  LoopProgram program = MustParse("p ():\n  out t : f32[1];\n  t[0] := 1;\n");
+  MustWriteRegions written(program);
+  const BufferId later = program.buffers.Add(program.buffers[{0}]);
+  EXPECT_FALSE(written.CoversAll(later));
+  written.WriteAll(later);
+  EXPECT_TRUE(written.CoversAll(later));
+  EXPECT_FALSE(written.CoversAll({0}));
+}
+
 TEST(MustWriteTest, BoxesInShiftedOnesStillJoin) {
   EXPECT_EQ(Written("temp t : f32[9]",
                     "for i0 = 0 to 5 { t[i0 + s] := 1; }"

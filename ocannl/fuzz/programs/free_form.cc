@@ -25,8 +25,7 @@ constexpr int kNoNest = -1;
 class OpenLoops {
  public:
   // They enter and leave `boxes`.
-  OpenLoops(Random& random, const Policies& policies,
-            std::optional<MustWriteRegions>& boxes)
+  OpenLoops(Random& random, const Policies& policies, MustWriteRegions& boxes)
       : random_(random), policies_(policies), boxes_(boxes) {}
 
   int depth() const { return depth_; }
@@ -43,7 +42,7 @@ class OpenLoops {
   Stmt Loop(int64_t extent, Make make) {
     const LoopKind kind = DrawKind(random_, policies_, extent, depth_ == 0);
     For loop{kind, next_iterator_++, extent, {}};
-    boxes_->Enter(entered_.emplace_back(loop));
+    boxes_.Enter(entered_.emplace_back(loop));
     symbols_.push_back({Iterator(loop.iterator), extent});
     ++depth_;
     iterations_ *= extent;
@@ -51,7 +50,7 @@ class OpenLoops {
     iterations_ /= extent;
     --depth_;
     symbols_.pop_back();
-    boxes_->Leave();
+    boxes_.Leave();
     return loop;
   }
 
@@ -96,7 +95,7 @@ class OpenLoops {
 
   Random& random_;
   const Policies& policies_;
-  std::optional<MustWriteRegions>& boxes_;
+  MustWriteRegions& boxes_;
   std::vector<Range> symbols_;  // that an index may use here
   std::deque<For> entered_;     // every loop, without its body
   IteratorId next_iterator_ = {0};
@@ -149,6 +148,7 @@ class FreeFormGenerator {
   FreeFormGenerator(Random& random, const Policies& policies)
       : random_(random),
         policies_(policies),
+        boxes_(program_),
         loops_(random, policies, boxes_),
         values_(&program_, &random, policies,
                 [this](DType dtype) { return Readable(dtype); }) {}
@@ -166,7 +166,6 @@ class FreeFormGenerator {
     if (policies_.Has(Policy::kLookups)) {
       program_.buffers.push_back(DrawIndices(random_, policies_));
     }
-    boxes_.emplace(program_);
     nest_of_.resize(program_.buffers.size(), kNoNest);
     for (int64_t left = 1 + random_.Below(5); left > 0; --left) {
       ++nest_;
@@ -174,7 +173,7 @@ class FreeFormGenerator {
     }
     for (BufferId k : program_.buffers.ids()) {
       Buffer& buffer = program_.buffers[k];
-      if (buffer.role == Role::kOut && !boxes_->CoversAll(k)) {
+      if (buffer.role == Role::kOut && !boxes_.CoversAll(k)) {
         buffer.role = Role::kInOut;
       }
     }
@@ -282,17 +281,17 @@ class FreeFormGenerator {
       }
     }
     const ExprId value = ValueFor(target, dtype);
-    boxes_->Write(target);
+    boxes_.Write(target);
     return Set{std::move(target), value};
   }
 
   bool Reads(const Access& cell) const {
-    return IsInput(program_.buffers[cell.buffer].role) || boxes_->Covers(cell);
+    return IsInput(program_.buffers[cell.buffer].role) || boxes_.Covers(cell);
   }
 
   bool Reads(const Lookup& lookup) const {
     return IsInput(program_.buffers[lookup.cell.buffer].role) ||
-           boxes_->Covers(lookup);
+           boxes_.Covers(lookup);
   }
 
   Stmt Declare() {
@@ -313,7 +312,7 @@ class FreeFormGenerator {
     }
     const BufferId target = PickTarget();
     if (policies_.Has(Policy::kZeroOuts) && random_.OneIn(3)) {
-      boxes_->WriteAll(target);
+      boxes_.WriteAll(target);
       work_ += loops_.iterations() * NumElements(program_.buffers[target].dims);
       return ZeroOut{target};
     }
@@ -382,7 +381,7 @@ class FreeFormGenerator {
   Random& random_;
   const Policies& policies_;
   LoopProgram program_;
-  std::optional<MustWriteRegions> boxes_;  // once there are buffers
+  MustWriteRegions boxes_;
   OpenLoops loops_;
   RandomValues values_;
   std::vector<LocalId> scope_;
