@@ -4,33 +4,17 @@
 #include <cstddef>
 
 #include "absl/algorithm/container.h"
-#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/runtime/plan_buffers.h"
 
 namespace ocannl::jit {
-namespace {
-
-// The buffers that a caller gives, in order.
-std::vector<BufferId> CallersBuffers(const LoopProgram& program) {
-  std::vector<BufferId> buffers;
-  for (BufferId k : program.buffers.ids()) {
-    if (!IsScratch(program.buffers[k].role)) buffers.push_back(k);
-  }
-  return buffers;
-}
-
-}  // namespace
 
 absl::StatusOr<MemoryPlan> PlanMemory(const LoopProgram& original,
                                       const LoopProgram& scheduled) {
   OCANNL_ASSIGN_OR_RETURN(BufferPlan arena, PlanBuffers(scheduled));
   MemoryPlan plan;
-  const std::vector<BufferId> arguments = CallersBuffers(original);
-  const std::vector<BufferId> buffers = CallersBuffers(scheduled);
-  CHECK(arguments.size() == buffers.size());
-  for (size_t k = 0; k < buffers.size(); ++k) {
-    plan.callers.push_back({buffers[k].index, arguments[k].index});
+  for (auto [buffer, argument] : CallersBuffers(original, scheduled)) {
+    plan.callers.push_back({buffer.index, argument.index});
   }
   plan.num_buffers = static_cast<int64_t>(scheduled.buffers.size());
   plan.pointers = static_cast<int64_t>((arena.arena_bytes + 63) / 64 * 64);

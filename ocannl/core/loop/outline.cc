@@ -56,4 +56,20 @@ std::vector<Block> SplitNests(const Block& body) {
   return nests;
 }
 
+LoopProgram FrameOfNests(const LoopProgram& program) {
+  LoopProgram frame = {.name = program.name,
+                       .statics = program.statics,
+                       .buffers = program.buffers,
+                       .locals = program.locals,
+                       .exprs = program.exprs,
+                       .leaves = program.leaves,
+                       .body = {}};
+  for (Buffer& buffer : frame.buffers) {
+    if (!IsInput(buffer.role) && !IsOfNest(buffer.role)) {
+      buffer.role = Role::kInOut;
+    }
+  }
+  return frame;
+}
+
 }  // namespace ocannl

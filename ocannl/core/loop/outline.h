@@ -30,6 +30,10 @@ Outlined Outline(const LoopProgram& program, const Block& block);
 // local lives together; without comments.
 std::vector<Block> SplitNests(const Block& body);
 
+// `program` without its body, for bodies of some of its nests that run one
+// after the other: temps, which other nests write and read, are inout.
+LoopProgram FrameOfNests(const LoopProgram& program);
+
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_LOOP_OUTLINE_H_

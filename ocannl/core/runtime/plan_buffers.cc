@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/loop/walk.h"
@@ -112,6 +113,25 @@ absl::StatusOr<BufferPlan> PlanBuffers(const LoopProgram& program) {
                        .last = temp.last});
   }
   return plan;
+}
+
+std::vector<std::pair<BufferId, BufferId>> CallersBuffers(
+    const LoopProgram& original, const LoopProgram& scheduled) {
+  auto given = [](const LoopProgram& program) {
+    std::vector<BufferId> buffers;
+    for (BufferId k : program.buffers.ids()) {
+      if (!IsScratch(program.buffers[k].role)) buffers.push_back(k);
+    }
+    return buffers;
+  };
+  const std::vector<BufferId> arguments = given(original);
+  const std::vector<BufferId> buffers = given(scheduled);
+  CHECK_EQ(arguments.size(), buffers.size());
+  std::vector<std::pair<BufferId, BufferId>> pairs;
+  for (size_t k = 0; k < buffers.size(); ++k) {
+    pairs.emplace_back(buffers[k], arguments[k]);
+  }
+  return pairs;
 }
 
 }  // namespace ocannl

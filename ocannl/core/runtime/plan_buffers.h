@@ -10,6 +10,8 @@
 #define OCANNL_CORE_RUNTIME_PLAN_BUFFERS_H_
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "ocannl/core/loop/loop.h"
@@ -27,6 +29,11 @@ struct BufferPlan {
 // from the first to the last statement of the program's body that mentions it.
 // Error: sizes that cannot be represented.
 absl::StatusOr<BufferPlan> PlanBuffers(const LoopProgram& program);
+
+// The buffers of `scheduled` that its callers give, each with the one of
+// `original` that it is. Schedules add scratch only, and keep the order.
+std::vector<std::pair<BufferId, BufferId>> CallersBuffers(
+    const LoopProgram& original, const LoopProgram& scheduled);
 
 }  // namespace ocannl
 

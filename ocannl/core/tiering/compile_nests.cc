@@ -53,6 +53,7 @@ class PartsCompiler {
                 const Backend& interpreter,
                 std::vector<std::string>& interpreted)
       : program_(program),
+        frame_(FrameOfNests(program)),
         compile_(compile),
         interpreter_(interpreter),
         interpreted_(interpreted),
@@ -86,20 +87,15 @@ class PartsCompiler {
   }
 
   LoopProgram PartOf(size_t first, size_t last) const {
-    LoopProgram part = program_;
-    part.body.stmts.clear();
+    LoopProgram part = frame_;
     for (size_t k = first; k < last; ++k) {
       absl::c_copy(nests_[k].stmts, std::back_inserter(part.body.stmts));
-    }
-    for (Buffer& buffer : part.buffers) {
-      if (!IsInput(buffer.role) && !IsOfNest(buffer.role)) {
-        buffer.role = Role::kInOut;
-      }
     }
     return part;
   }
 
   const LoopProgram& program_;
+  const LoopProgram frame_;
   const NestCompiler compile_;
   const Backend& interpreter_;
   std::vector<std::string>& interpreted_;

@@ -37,15 +37,7 @@ struct Layout {
                                    const LoopProgram& program) {
     Layout layout;
     OCANNL_ASSIGN_OR_RETURN(layout.plan, PlanBuffers(program));
-    std::vector<size_t> given;
-    for (BufferId k : callers.buffers.ids()) {
-      if (!IsScratch(callers.buffers[k].role)) given.push_back(k.index);
-    }
-    for (BufferId k : program.buffers.ids()) {
-      if (IsScratch(program.buffers[k].role)) continue;
-      CHECK(layout.callers.size() < given.size());
-      layout.callers.emplace_back(k.index, given[layout.callers.size()]);
-    }
+    layout.callers = CallersBuffers(callers, program);
     return layout;
   }
 
@@ -55,12 +47,14 @@ struct Layout {
     for (BufferId k : plan.offsets.ids()) {
       if (plan.offsets[k] >= 0) all[k.index] = arena + plan.offsets[k];
     }
-    for (auto [buffer, argument] : callers) all[buffer] = given[argument];
+    for (auto [buffer, argument] : callers) {
+      all[buffer.index] = given[argument.index];
+    }
     return all;
   }
 
   BufferPlan plan;
-  std::vector<std::pair<size_t, size_t>> callers;  // buffer, argument
+  std::vector<std::pair<BufferId, BufferId>> callers;  // buffer, argument
 };
 
 struct Nest {
@@ -216,20 +210,6 @@ std::vector<NestProfile> NestsOf(const LoopProgram& program,
   return profiles;
 }
 
-// The nest as a program. Temps are other nests' values.
-LoopProgram ProgramOf(const LoopProgram& program, const Block& nest,
-                      std::string name) {
-  LoopProgram part = program;
-  part.name = std::move(name);
-  part.body = nest;
-  for (loop_ir::Buffer& buffer : part.buffers) {
-    if (!IsInput(buffer.role) && !IsOfNest(buffer.role)) {
-      buffer.role = Role::kInOut;
-    }
-  }
-  return part;
-}
-
 }  // namespace
 
 ProfilingBackend::ProfilingBackend(ProfiledTier tier, Profile* profile)
@@ -253,13 +233,14 @@ absl::StatusOr<std::unique_ptr<Executable>> ProfilingBackend::Compile(
   profile->program = program.name;
   profile->tier = tier_.name;
   profile->nests = NestsOf(scheduled, nests, tier_.threads);
+  LoopProgram part = FrameOfNests(scheduled);
   for (size_t k = 0; k < nests.size(); ++k) {
     const NestProfile& nest = profile->nests[k];
-    std::string nest_name = absl::StrCat(program.name, ":", nest.name);
-    OCANNL_ASSIGN_OR_RETURN(
-        std::unique_ptr<Executable> executable,
-        tier_.nests->Compile(ProgramOf(scheduled, nests[k], nest_name)));
-    code.nests.push_back({.name = std::move(nest_name),
+    part.name = absl::StrCat(program.name, ":", nest.name);
+    part.body = nests[k];
+    OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable,
+                            tier_.nests->Compile(part));
+    code.nests.push_back({.name = part.name,
                           .flops = static_cast<int64_t>(nest.work.flops),
                           .executable = std::move(executable)});
   }
