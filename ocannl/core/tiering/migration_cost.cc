@@ -11,9 +11,9 @@
 namespace ocannl {
 namespace {
 
-double RunSeconds(const std::vector<Work>& nests, const TierSpeed& speed) {
+double RunSeconds(const std::vector<NestWork>& nests, const TierSpeed& speed) {
   double seconds = 0;
-  for (const Work& nest : nests) {
+  for (const NestWork& nest : nests) {
     const double bytes = nest.bytes_read + nest.bytes_written;
     seconds +=
         speed.nest_seconds + std::max(nest.arithmetic / speed.flops_per_second,
@@ -29,7 +29,7 @@ double CopySeconds(double bytes, double copies, const MigrationCosts& costs) {
 }
 
 Forecast ForecastOf(const LoopProgram& program, const MigrationCosts& costs) {
-  const std::vector<Work> nests = WorkOf(program);
+  const std::vector<NestWork> nests = WorkOf(program);
   double bytes = 0;
   double arrays = 0;
   for (const Buffer& buffer : program.buffers) {

@@ -3,54 +3,60 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "ocannl/core/schedule/refusal.h"
-#include "ocannl/core/tiering/cost/nest_work.h"
 
 namespace ocannl {
 namespace {
 
-Work WorkOf(const LoopProgram& program, const Stmt& stmt) {
-  const NestWork work = NestWorkOf(program, {{stmt}});
-  const bool zeroes = std::holds_alternative<ZeroOut>(stmt);
-  return {absl::StrCat(zeroes ? "zero_out " : "", WrittenNames(program, stmt)),
-          work.arithmetic, work.flops, work.bytes_read, work.bytes_written};
+// Each statement of the body but comments.
+template <class Visit>
+void WalkNests(const LoopProgram& program, Visit visit) {
+  for (const Stmt& stmt : program.body.stmts) {
+    if (!std::holds_alternative<Comment>(stmt)) visit(stmt);
+  }
 }
 
 }  // namespace
 
-std::vector<Work> WorkOf(const LoopProgram& program) {
-  std::vector<Work> nests;
-  for (const Stmt& stmt : program.body.stmts) {
-    if (std::holds_alternative<Comment>(stmt)) continue;
-    nests.push_back(WorkOf(program, stmt));
-  }
+std::vector<NestWork> WorkOf(const LoopProgram& program) {
+  std::vector<NestWork> nests;
+  WalkNests(program, [&](const Stmt& stmt) {
+    nests.push_back(NestWorkOf(program, {{stmt}}));
+  });
   return nests;
 }
 
 std::string PrintWork(const LoopProgram& program) {
-  std::vector<Work> rows = WorkOf(program);
-  Work sum{.name = "sum"};
-  for (const Work& work : rows) {
-    sum.flops += work.flops;
-    sum.bytes_read += work.bytes_read;
-    sum.bytes_written += work.bytes_written;
+  std::vector<std::string> names;
+  WalkNests(program, [&](const Stmt& stmt) {
+    const bool zeroes = std::holds_alternative<ZeroOut>(stmt);
+    names.push_back(
+        absl::StrCat(zeroes ? "zero_out " : "", WrittenNames(program, stmt)));
+  });
+  std::vector<NestWork> rows = WorkOf(program);
+  NestWork sum;
+  for (const NestWork& row : rows) {
+    sum.flops += row.flops;
+    sum.bytes_read += row.bytes_read;
+    sum.bytes_written += row.bytes_written;
   }
-  rows.push_back(std::move(sum));
+  rows.push_back(sum);
+  names.push_back("sum");
   size_t width = 4;
-  for (const Work& row : rows) width = std::max(width, row.name.size());
+  for (const std::string& name : names) width = std::max(width, name.size());
   std::string text =
       absl::StrFormat("%-*s %15s %15s %15s %11s\n", width, "nest", "flops",
                       "bytes read", "bytes written", "flops/byte");
-  for (const Work& row : rows) {
+  for (size_t k = 0; k < rows.size(); ++k) {
+    const NestWork& row = rows[k];
     const double bytes = row.bytes_read + row.bytes_written;
     absl::StrAppendFormat(&text, "%-*s %15.0f %15.0f %15.0f %11.2f\n", width,
-                          row.name, row.flops, row.bytes_read,
+                          names[k], row.flops, row.bytes_read,
                           row.bytes_written, row.flops / std::max(bytes, 1.));
   }
   return text;

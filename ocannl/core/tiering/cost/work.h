@@ -12,23 +12,15 @@
 #include <vector>
 
 #include "ocannl/core/loop/loop.h"
+#include "ocannl/core/tiering/cost/nest_work.h"
 
 namespace ocannl {
 
-// Of a loop nest, an assignment or a zero_out, as NestWork counts them
-// (nest_work.h): the least traffic of a cache that holds all arrays.
-struct Work {
-  std::string name;  // the arrays that it writes
-  double arithmetic = 0;
-  double flops = 0;
-  double bytes_read = 0;
-  double bytes_written = 0;
-};
+// Of each loop nest, assignment and zero_out of the program's body.
+std::vector<NestWork> WorkOf(const LoopProgram& program);
 
-// Of each in the program's body.
-std::vector<Work> WorkOf(const LoopProgram& program);
-
-// A line for each of them, and their sum.
+// A line for each of them, by the arrays that it writes; and their sum. The
+// bytes are the least traffic of a cache that holds all arrays.
 std::string PrintWork(const LoopProgram& program);
 
 }  // namespace ocannl
