@@ -14,7 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "benchmark/benchmark.h"
 #include "ocannl/core/base/command_line.h"
-#include "ocannl/core/base/file.h"
+#include "ocannl/tiers/probes.h"
 
 namespace ocannl {
 namespace {
@@ -140,18 +140,6 @@ void AddRuns(const Measurement& measurement, std::vector<Run>& runs) {
   }
 }
 
-std::string Processor() {
-  absl::StatusOr<std::string> text = ReadFile("/proc/cpuinfo");
-  if (!text.ok()) return "unknown";
-  for (absl::string_view line : absl::StrSplit(*text, '\n')) {
-    std::vector<std::string> halves = absl::StrSplit(line, ": ");
-    if (halves.size() == 2 && line.substr(0, 10) == "model name") {
-      return halves[1];
-    }
-  }
-  return "unknown";
-}
-
 }  // namespace
 
 std::string Table(const Measurement& measurement) {
@@ -216,7 +204,7 @@ std::string Json(absl::Span<const Measurement> measurements, int threads) {
   for (const Measurement& measurement : measurements) {
     AddRuns(measurement, runs);
   }
-  benchmark::AddCustomContext("processor", Processor());
+  benchmark::AddCustomContext("processor", ProcessorName());
   benchmark::AddCustomContext("threads", absl::StrCat(threads));
   std::ostringstream text;
   benchmark::JSONReporter reporter;

@@ -11,7 +11,9 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_split.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/file.h"
 
 namespace ocannl {
 namespace {
@@ -259,6 +261,18 @@ double Probes::Rate(ProbeKind kind) {
   double total = 0;
   for (double rate : rates) total += rate;
   return total;
+}
+
+std::string ProcessorName() {
+  const absl::StatusOr<std::string> text = ReadFile("/proc/cpuinfo");
+  if (!text.ok()) return "unknown";
+  for (absl::string_view line : absl::StrSplit(*text, '\n')) {
+    std::vector<std::string> halves = absl::StrSplit(line, ": ");
+    if (halves.size() == 2 && line.substr(0, 10) == "model name") {
+      return halves[1];
+    }
+  }
+  return "unknown";
 }
 
 }  // namespace ocannl

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -35,6 +36,9 @@ absl::string_view UnitOf(ProbeKind kind);  // "GF/s"
 
 // The bytes that one thread's probe works on: 0 in registers.
 int64_t ProbeBytes(ProbeKind kind);
+
+// The processor's model, as /proc/cpuinfo has it, or "unknown".
+std::string ProcessorName();
 
 class Probes {
  public:

@@ -12,14 +12,11 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/user_error.h"
 #include "ocannl/core/codegen/code_cache.h"
@@ -38,6 +35,7 @@
 #include "ocannl/interp/tree_backend.h"
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/x86_backend.h"
+#include "ocannl/tiers/probes.h"
 
 namespace ocannl {
 namespace {
@@ -182,16 +180,7 @@ absl::StatusOr<const cuda::CudaBackend*> Cuda(int device,
 
 // The processor, its threads, and the GPU.
 std::string MachineOf(const cuda::CudaBackend& gpu, int threads) {
-  std::string processor = "processor";
-  const absl::StatusOr<std::string> text = ReadFile("/proc/cpuinfo");
-  for (absl::string_view line : absl::StrSplit(text.value_or(""), '\n')) {
-    if (!absl::ConsumePrefix(&line, "model name")) continue;
-    line = absl::StripLeadingAsciiWhitespace(line);
-    absl::ConsumePrefix(&line, ":");
-    processor = std::string(absl::StripAsciiWhitespace(line));
-    break;
-  }
-  return absl::StrCat(processor, " with ", threads, " threads and ",
+  return absl::StrCat(ProcessorName(), " with ", threads, " threads and ",
                       gpu.device());
 }
 

@@ -130,17 +130,13 @@ absl::string_view ValueOf(absl::Span<const std::string> environment,
 
 bool IsAbsolute(absl::string_view path) { return absl::StartsWith(path, "/"); }
 
-// Where the XDG Base Directory Specification 0.8 has it; empty: nowhere.
+// Empty: nowhere.
 std::filesystem::path PathOfUsersFile(
     absl::Span<const std::string> environment) {
-  std::string folder(ValueOf(environment, "XDG_CONFIG_HOME"));
-  if (!IsAbsolute(folder)) {
-    const absl::string_view home = ValueOf(environment, "HOME");
-    if (!IsAbsolute(home)) return {};
-    folder = absl::StrCat(home, "/.config");
-  }
-  return (std::filesystem::path(folder) / "ocannl" / kFileName)
-      .lexically_normal();
+  const std::string folder =
+      UsersFolder(environment, "XDG_CONFIG_HOME", ".config");
+  if (folder.empty()) return {};
+  return (std::filesystem::path(folder) / kFileName).lexically_normal();
 }
 
 absl::string_view WhatItSays(SettingKind kind) {
@@ -290,6 +286,16 @@ std::vector<std::string> Environment() {
     lines.emplace_back(*line);
   }
   return lines;
+}
+
+std::string UsersFolder(absl::Span<const std::string> environment,
+                        absl::string_view variable,
+                        absl::string_view fallback) {
+  const absl::string_view folder = ValueOf(environment, variable);
+  if (IsAbsolute(folder)) return absl::StrCat(folder, "/ocannl");
+  const absl::string_view home = ValueOf(environment, "HOME");
+  if (!IsAbsolute(home)) return "";
+  return absl::StrCat(home, "/", fallback, "/ocannl");
 }
 
 }  // namespace ocannl

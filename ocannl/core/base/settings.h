@@ -70,6 +70,12 @@ absl::Status CheckCodePath(absl::string_view origin, absl::string_view value);
 // The environment of this process.
 std::vector<std::string> Environment();
 
+// The user's folder `ocannl` by the XDG Base Directory Specification 0.8: in
+// the one that `variable` of the environment names, such as XDG_CACHE_HOME, or
+// else in `fallback` of HOME. Empty: neither is an absolute path.
+std::string UsersFolder(absl::Span<const std::string> environment,
+                        absl::string_view variable, absl::string_view fallback);
+
 }  // namespace ocannl
 
 #endif  // OCANNL_CORE_BASE_SETTINGS_H_

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/base/settings.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/system/disk_cache.h"
 #include "ocannl/core/loop/parse.h"
@@ -162,14 +162,7 @@ absl::StatusOr<MigrationCosts> MeasureMigrationCosts(
 }
 
 std::string UserCacheDirectory() {
-  // A relative path is to be ignored ("XDG Base Directory Specification").
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && cache[0] == '/') {
-    return absl::StrCat(cache, "/ocannl");
-  }
-  const char* home = std::getenv("HOME");
-  if (home == nullptr || home[0] != '/') return "";
-  return absl::StrCat(home, "/.cache/ocannl");
+  return UsersFolder(Environment(), "XDG_CACHE_HOME", ".cache");
 }
 
 absl::StatusOr<FoundCosts> KeptCosts(
