@@ -54,7 +54,7 @@ ROOMS = {
     "ocannl/core/notation": 4_600,
     "ocannl/core/ops": 3_400,
     "ocannl/core/opt": 1_400,
-    "ocannl/core/runtime": 4_100,
+    "ocannl/core/runtime": 4_150,
     "ocannl/core/schedule": 10_750,
     "ocannl/core/shape": 4_150,
     "ocannl/core/tensor": 5_750,
