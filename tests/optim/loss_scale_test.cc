@@ -81,13 +81,7 @@ class Training {
   }
 
   std::vector<double> Values(const std::string& name) {
-    auto array = host_.context.Read(name);
-    CHECK_OK(array);
-    std::vector<double> values;
-    for (int64_t k = 0; k < array->size(); ++k) {
-      values.push_back(array->AsDouble(k));
-    }
-    return values;
+    return CellsOf(host_.context, name);
   }
   double Scale() { return Values("loss_scale")[0]; }
 

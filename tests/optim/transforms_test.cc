@@ -82,13 +82,7 @@ class TransformsTest : public testing::Test {
   }
 
   std::vector<double> Values(const std::string& name) {
-    auto array = host_.context.Read(name);
-    CHECK_OK(array);
-    std::vector<double> values;
-    for (int64_t k = 0; k < array->size(); ++k) {
-      values.push_back(array->AsDouble(k));
-    }
-    return values;
+    return CellsOf(host_.context, name);
   }
 
   train::Model model_;

@@ -84,14 +84,6 @@ const Defined kDefined[] = {
      {9, 27}},
 };
 
-Values NumbersOf(const NdArray& array) {
-  Values values;
-  for (int64_t k = 0; k < array.size(); ++k) {
-    values.push_back(array.AsDouble(k));
-  }
-  return values;
-}
-
 TEST(CodeDefinedTest, OperationsAreDefined) {
   for (const Defined& each : kDefined) {
     SCOPED_TRACE(absl::StrCat(each.forward, " and ", each.backward));
@@ -124,9 +116,9 @@ TEST(CodeDefinedTest, OperationsAreDefined) {
       CHECK_OK(routine);
       CHECK_OK(routine->Run());
       const Context& after = routine->context();
-      EXPECT_EQ(NumbersOf(*after.Read("y")), each.y) << tier;
-      EXPECT_EQ(NumbersOf(*after.Read("a.grad")), each.a) << tier;
-      EXPECT_EQ(NumbersOf(*after.Read("b.grad")), each.b) << tier;
+      EXPECT_EQ(CellsOf(after, "y"), each.y) << tier;
+      EXPECT_EQ(CellsOf(after, "a.grad"), each.a) << tier;
+      EXPECT_EQ(CellsOf(after, "b.grad"), each.b) << tier;
     }
   }
 }

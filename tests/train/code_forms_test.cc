@@ -216,13 +216,7 @@ Values RunText(const Text& text, const Backend* backend) {
     return {};
   }
   CHECK_OK(routine->Run()) << text.text;
-  auto array = routine->context().Read(text.array);
-  CHECK_OK(array) << text.text;
-  Values values;
-  for (int64_t k = 0; k < array->size(); ++k) {
-    values.push_back(array->AsDouble(k));
-  }
-  return values;
+  return CellsOf(routine->context(), text.array);
 }
 
 TEST_P(CodeFormsTest, GiveThatOnEveryTier) {
@@ -240,14 +234,6 @@ TEST_P(CodeFormsTest, GiveThatOnEveryTier) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CodeFormsTest, testing::ValuesIn(kTexts));
-
-Values NumbersOf(const NdArray& array) {
-  Values values;
-  for (int64_t k = 0; k < array.size(); ++k) {
-    values.push_back(array.AsDouble(k));
-  }
-  return values;
-}
 
 // A let in a loop is computed for each tensor, by its values.
 TEST(CodeFormsTest, LetInALoop) {
@@ -270,8 +256,7 @@ TEST(CodeFormsTest, LetInALoop) {
     ASSERT_TRUE(routine.ok()) << routine.status();
     CHECK_OK(routine->Run());
     // The sums of 4 p p + 2 p.
-    EXPECT_EQ(NumbersOf(*routine->context().Read("a")), Values({78, 12, 44}))
-        << tier;
+    EXPECT_EQ(CellsOf(routine->context(), "a"), Values({78, 12, 44})) << tier;
   }
 }
 

@@ -35,16 +35,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<double> Cells(const Context& context, const std::string& name) {
-  auto value = context.Read(name);
-  CHECK_OK(value) << name;
-  std::vector<double> cells;
-  for (int64_t k = 0; k < value->size(); ++k) {
-    cells.push_back(value->AsDouble(k));
-  }
-  return cells;
-}
-
 class CompatTest : public testing::TestWithParam<std::string> {
  protected:
   Tensor Parse(const std::string& name, const std::string& text) {
@@ -113,7 +103,7 @@ TEST_P(CompatTest, SettingsOfInlining) {
     auto routine = ToRoutine(host.context, code, {});
     ASSERT_THAT(routine, IsOk());
     ASSERT_THAT(SyncRun(*routine), IsOk());
-    EXPECT_THAT(Cells(host.context, "t"), ElementsAre(4, 7));
+    EXPECT_THAT(CellsOf(host.context, "t"), ElementsAre(4, 7));
     EXPECT_EQ(host.context.Read("h").ok(),
               !rows[n].settings.enable_device_only);
   }
@@ -169,7 +159,7 @@ TEST_P(CompatTest, InliningOfATraining) {
     auto routine = ToRoutine(*started, step, {});
     ASSERT_THAT(routine, IsOk());
     for (int k = 0; k < 3; ++k) ASSERT_THAT(SyncRun(*routine), IsOk());
-    values.push_back(Cells(host.context, "w1"));
+    values.push_back(CellsOf(host.context, "w1"));
     EXPECT_EQ(values.back(), values[0]) << visits;
   }
   Assignments none;
@@ -184,10 +174,10 @@ TEST_P(CompatTest, RunsOnce) {
   auto context =
       UpdateOnce(model_, loss, host_.context, {.output_cd_file = file});
   ASSERT_THAT(context, IsOk());
-  EXPECT_THAT(Cells(*context, "loss"), ElementsAre(27 + 35));
-  EXPECT_THAT(Cells(*context, "w.grad"), ElementsAre(6, 12));
-  EXPECT_THAT(Cells(*context, "v.grad"), ElementsAre(5));
-  EXPECT_THAT(Cells(*context, "w"), ElementsAre(3, 3));
+  EXPECT_THAT(CellsOf(*context, "loss"), ElementsAre(27 + 35));
+  EXPECT_THAT(CellsOf(*context, "w.grad"), ElementsAre(6, 12));
+  EXPECT_THAT(CellsOf(*context, "v.grad"), ElementsAre(5));
+  EXPECT_THAT(CellsOf(*context, "w"), ElementsAre(3, 3));
   EXPECT_THAT(ReadFile(file), IsOkAndHolds(HasSubstr("w.grad =+ ")));
   // Values that are there stay, unless all are to be made anew.
   CHECK_OK(context->Write("v", NdArray::Of<float>({1}, {1})));
@@ -196,7 +186,7 @@ TEST_P(CompatTest, RunsOnce) {
       return ForwardOnce(model_, loss, *context, {.reinit_all = anew});
     });
     ASSERT_THAT(again, IsOk());
-    EXPECT_THAT(Cells(*again, "loss"), ElementsAre(anew ? 62 : 32));
+    EXPECT_THAT(CellsOf(*again, "loss"), ElementsAre(anew ? 62 : 32));
   }
   ASSERT_THAT(InitParams(model_, loss, host_.context, {}), IsOk());
   EXPECT_THAT(UpdateOnce(model_, loss, host_.context),
@@ -217,7 +207,7 @@ TEST_P(CompatTest, BindingsOfOneRun) {
   auto context =
       ForwardOnce(model_, t, host_.context, {.bindings = {{"i", 2}}});
   ASSERT_THAT(context, IsOk());
-  EXPECT_THAT(Cells(*context, "t"), ElementsAre(4));
+  EXPECT_THAT(CellsOf(*context, "t"), ElementsAre(4));
 }
 
 TEST_P(CompatTest, WithoutRootnessCheck) {
@@ -234,8 +224,8 @@ TEST_P(CompatTest, WithoutRootnessCheck) {
   auto routine = ToRoutine(host_.context, updaten->fwd_bprop, {});
   ASSERT_THAT(routine, IsOk());
   ASSERT_THAT(SyncRun(*routine), IsOk());
-  EXPECT_THAT(Cells(host_.context, "loss"), ElementsAre(62));
-  EXPECT_THAT(Cells(host_.context, "w.grad"), ElementsAre(6, 12));
+  EXPECT_THAT(CellsOf(host_.context, "loss"), ElementsAre(62));
+  EXPECT_THAT(CellsOf(host_.context, "w.grad"), ElementsAre(6, 12));
   // The code before computes it still.
   EXPECT_FALSE(Forward(model_, loss).ok());
 }
@@ -266,8 +256,8 @@ TEST_P(CompatTest, FrozenParametersAreKnownNotToBeParameters) {
                     Sgd({.momentum = 0.5, .weight_decay = 0.5}), host_.context);
   ASSERT_THAT(step, IsOk());
   ASSERT_THAT(SyncRun(*step), IsOk());
-  EXPECT_THAT(Cells(host_.context, "w"), ElementsAre(3, 3));
-  EXPECT_THAT(Cells(host_.context, "v"), ElementsAre(7 - 5 - 3.5));
+  EXPECT_THAT(CellsOf(host_.context, "w"), ElementsAre(3, 3));
+  EXPECT_THAT(CellsOf(host_.context, "v"), ElementsAre(7 - 5 - 3.5));
   ASSERT_THAT(SetFrozen(model_, w, false), IsOk());
   EXPECT_EQ(Parameters(model_, loss).size(), 2u);
 }
@@ -311,9 +301,9 @@ TEST_P(CompatTest, MergesWithOccupancies) {
     for (auto& of_context : *merges) {
       for (BatchMerge& each : of_context) ASSERT_THAT(each.Run(), IsOk());
     }
-    EXPECT_THAT(Cells(host_.context, "w"),
+    EXPECT_THAT(CellsOf(host_.context, "w"),
                 ElementsAre(adds ? 6 : 3, adds ? 6 : 3));
-    EXPECT_THAT(Cells(host_.context, "v"), ElementsAre(adds ? 15 : 8));
+    EXPECT_THAT(CellsOf(host_.context, "v"), ElementsAre(adds ? 15 : 8));
   }
 }
 
@@ -332,8 +322,8 @@ TEST_P(CompatTest, MergesGradients) {
                            host_.context, {.gradients = true});
   ASSERT_THAT(merges, IsOk());
   for (BatchMerge& each : (*merges)[0]) ASSERT_THAT(each.Run(), IsOk());
-  EXPECT_THAT(Cells(host_.context, "w.grad"), ElementsAre(12, 24));
-  EXPECT_THAT(Cells(host_.context, "v.grad"), ElementsAre(10));
+  EXPECT_THAT(CellsOf(host_.context, "w.grad"), ElementsAre(12, 24));
+  EXPECT_THAT(CellsOf(host_.context, "v.grad"), ElementsAre(10));
   EXPECT_THAT(
       MergeBatch(model_, {names_.tensors.at("x")}, {other.context},
                  host_.context, {.gradients = true}),
