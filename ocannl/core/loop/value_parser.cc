@@ -51,11 +51,16 @@ absl::StatusOr<Expr> ValueParser::TakeValue() {
 // Precedence climbing: operators of at least `precedence`.
 absl::StatusOr<Expr> ValueParser::Value(int precedence, int depth) {
   OCANNL_ASSIGN_OR_RETURN(Expr left, Primary(depth));
+  bool compares = false;  // what is to the left
   while (true) {
     const Token token = lexer_.peek();
     const InfixOperator* infix =
         token.kind == Token::kSymbol ? FindInfix(token.text) : nullptr;
     if (infix == nullptr || infix->precedence < precedence) return left;
+    if (compares && infix->compares()) {
+      return ErrorAt(token.offset, kComparisonsDoNotChain);
+    }
+    compares = infix->compares();
     lexer_.Next();
     const int bound = infix->precedence + (infix->right_associative() ? 0 : 1);
     OCANNL_ASSIGN_OR_RETURN(Expr right, Value(bound, depth + 1));

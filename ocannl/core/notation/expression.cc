@@ -71,9 +71,7 @@ absl::StatusOr<Tensor> ExpressionParser::Expression(int precedence, int depth) {
     const InfixOperator* infix = FindInfix(lexer_.peek().text);
     if (infix == nullptr || infix->precedence < precedence) break;
     if (compares && infix->compares()) {
-      return lexer_.Error(
-          "comparisons do not chain; write 1 < x && x < 3, or parentheses "
-          "around one of them");
+      return lexer_.Error(kComparisonsDoNotChain);
     }
     compares = infix->compares();
     if (infix->op == Op::kPow && first.text == "-") {

@@ -51,6 +51,11 @@ struct InfixOperator {
   }
 };
 
+// The error of a comparison with a comparison to its left.
+inline constexpr absl::string_view kComparisonsDoNotChain =
+    "comparisons do not chain; write 1 < x && x < 3, or parentheses around one "
+    "of them";
+
 struct AssignOperator {
   absl::string_view symbol;  // "=:+"
   std::optional<Op> accum;
