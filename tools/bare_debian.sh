@@ -11,7 +11,8 @@
 #
 # debootstrap makes the system below FOLDER (2 minutes), with this machine's
 # package sources. Later runs use it again, with what they have installed and
-# built. For a clean one, delete it once `findmnt -R FOLDER/dev` shows nothing.
+# built. Delete it for a clean one. The mounts below it are in a namespace of
+# this script and end with it, even if it is killed.
 # README's commands take 3 and 12 minutes on two cores. The exit status is that
 # of the first command that fails; 2: there is no system to run them in.
 set -euo pipefail
@@ -23,6 +24,10 @@ fail() {
 
 [ $# -gt 0 ] || fail "give the folder for the system: $0 FOLDER [COMMAND...]"
 [ "$(id -u)" = 0 ] || fail "chroot needs root; run it with sudo"
+# With mounts that are left behind, deleting the system would delete what the
+# machine has in /dev.
+[ -n "${BARE_DEBIAN_NAMESPACE-}" ] ||
+  BARE_DEBIAN_NAMESPACE=1 exec unshare --mount --propagation private "$0" "$@"
 project=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1"
 system=$(cd "$1" && pwd)
@@ -36,13 +41,10 @@ inside() {
     bash -c "cd /root/project && $1" </dev/null
 }
 
-# A server of Bazel keeps the mounts busy.
+# A server of Bazel keeps the namespace, and with it the mounts.
 leave() {
   ! mountpoint -q "$system/proc" ||
     inside '! command -v bazel >/dev/null || bazel shutdown' >&2 || true
-  for mounted in sys dev proc; do
-    ! mountpoint -q "$system/$mounted" || umount --lazy "$system/$mounted"
-  done
 }
 trap leave EXIT
 
@@ -65,8 +67,7 @@ if [ ! -e "$system/complete" ]; then
   touch "$system/complete"
 fi
 for mounted in proc dev sys; do
-  mountpoint -q "$system/$mounted" ||
-    mount --bind "/$mounted" "$system/$mounted"
+  mount --bind "/$mounted" "$system/$mounted"
 done
 
 rm -rf "$system/root/project"
