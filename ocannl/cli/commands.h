@@ -52,13 +52,13 @@ absl::StatusOr<Explanation> ExplainExpression(const Expression& expression,
 absl::StatusOr<Explanation> ExplainFile(const ProgramFile& file,
                                         const PassOptions& options);
 
-// `program` as --rewrite, a script (core/schedule/rewrite/script.h) or a file
-// that holds one, wants it. Errors: a file that cannot be read; those of the
-// script.
-absl::StatusOr<LoopProgram> Rewritten(const CommandLine& line,
-                                      LoopProgram program);
+// `program` after a value of --rewrite: `script`
+// (core/schedule/rewrite/script.h), or a file that holds one. Errors: a file
+// that cannot be read; those of the script.
+absl::StatusOr<LoopProgram> Rewritten(std::string script, LoopProgram program);
 
-// Adds the stage that --rewrite makes, if it is given. Errors: of Rewritten.
+// Adds the stage that --rewrite makes, if it is given. Errors: of Rewritten;
+// more than one.
 absl::Status ExplainRewritten(const CommandLine& line,
                               Explanation& explanation);
 

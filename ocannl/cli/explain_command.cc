@@ -341,9 +341,7 @@ absl::StatusOr<Explanation> ExplainFile(const ProgramFile& file,
                    : ExplainProgram(file.program, options);
 }
 
-absl::StatusOr<LoopProgram> Rewritten(const CommandLine& line,
-                                      LoopProgram program) {
-  std::string script = line.GetString("rewrite");
+absl::StatusOr<LoopProgram> Rewritten(std::string script, LoopProgram program) {
   std::string what = "--rewrite";
   if (!script.empty()) {
     absl::StatusOr<std::string> file = ReadText(UserPath(script));
@@ -362,9 +360,15 @@ absl::StatusOr<LoopProgram> Rewritten(const CommandLine& line,
 
 absl::Status ExplainRewritten(const CommandLine& line,
                               Explanation& explanation) {
-  if (!line.Has("rewrite")) return absl::OkStatus();
+  const std::vector<std::string> scripts = line.GetAll("rewrite");
+  if (scripts.empty()) return absl::OkStatus();
+  if (scripts.size() > 1) {
+    return UserError("--rewrite is given ", scripts.size(),
+                     " times, but one program is explained; `run FILE.ll "
+                     "--time` compares several");
+  }
   LoopProgram& program = explanation.program;
-  OCANNL_ASSIGN_OR_RETURN(program, Rewritten(line, std::move(program)));
+  OCANNL_ASSIGN_OR_RETURN(program, Rewritten(scripts[0], std::move(program)));
   explanation.stages.push_back({.stage = "rewritten",
                                 .file_name = program.name + "-rewritten.ll",
                                 .text = Print(program)});

@@ -4,6 +4,7 @@
 // prints what they write.
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -17,9 +18,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "ocannl/cli/commands.h"
 #include "ocannl/cli/explain_flag.h"
 #include "ocannl/cli/input.h"
+#include "ocannl/core/assign/ir.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/user_error.h"
 #include "ocannl/core/compile.h"
@@ -62,9 +65,9 @@ bool MergeTo(const Dims& dims, const Dims& merged) {
   return next == dims.size();
 }
 
-absl::Status WriteInputs(const CommandLine& line, const ProgramFile& file,
+absl::Status WriteInputs(const CommandLine& line, const LoopProgram& program,
+                         const std::optional<Assignments>& code,
                          const Context& context) {
-  const LoopProgram& program = file.program;
   absl::flat_hash_set<std::string> given;
   for (const std::string& text : line.GetAll("in")) {
     OCANNL_ASSIGN_OR_RETURN(InputFlag input, ParseInput(text));
@@ -89,8 +92,8 @@ absl::Status WriteInputs(const CommandLine& line, const ProgramFile& file,
     OCANNL_RETURN_IF_ERROR(
         context.WriteInput(*buffer, values.Reshaped(buffer->dims)));
   }
-  if (file.code) {
-    for (const Array& array : file.code->arrays) {
+  if (code) {
+    for (const Array& array : code->arrays) {
       if (array.data == nullptr || !given.insert(array.name).second) continue;
       OCANNL_RETURN_IF_ERROR(context.Write(array.name, *array.data));
     }
@@ -110,46 +113,108 @@ absl::Status WriteInputs(const CommandLine& line, const ProgramFile& file,
                    "numbers such as NAME=[1,2,3]");
 }
 
-// Tells how long the runs took, sorted, and how many floating-point operations
-// the median run did in a second.
-void ReportTime(absl::string_view tier, std::vector<absl::Duration> runs,
-                double flops) {
-  absl::c_sort(runs);
-  const absl::Duration median = runs[runs.size() / 2];
-  std::cerr << tier << ": " << median << " a run (median of " << runs.size()
-            << "; " << runs.front() << " to " << runs.back() << "), "
-            << absl::StrFormat("%.3g GFLOP/s\n",
-                               flops / absl::ToDoubleNanoseconds(median));
+// A program as one value of --rewrite makes it.
+struct Variant {
+  std::string name;  // " --rewrite=VALUE"; empty: there is one variant
+  LoopProgram program;
+};
+
+// A variant that is linked, with arrays of its own.
+struct LinkedVariant {
+  const Variant* variant;
+  Context context;
+  Routine routine;
+  std::vector<absl::Duration> runs;  // with --time
+
+  absl::Duration Median() const { return runs[runs.size() / 2]; }
+};
+
+// Tells how long the runs took, how many floating-point operations the median
+// run did in a second, and how long it took in that of the first variant.
+void ReportTimes(absl::string_view tier, absl::Span<LinkedVariant> linked) {
+  for (LinkedVariant& one : linked) absl::c_sort(one.runs);
+  for (const LinkedVariant& one : linked) {
+    const double flops = Predict(one.variant->program).flops;
+    std::cerr << tier << one.variant->name << ": " << one.Median()
+              << " a run (median of " << one.runs.size() << "; "
+              << one.runs.front() << " to " << one.runs.back() << "), "
+              << absl::StrFormat(
+                     "%.3g GFLOP/s",
+                     flops / absl::ToDoubleNanoseconds(one.Median()));
+    if (&one != &linked[0]) {
+      std::cerr << absl::StrFormat(
+          ", %.2f of the first",
+          absl::FDivDuration(one.Median(), linked[0].Median()));
+    }
+    std::cerr << "\n";
+  }
 }
 
-absl::StatusOr<Results> RunOn(const NamedTier& tier, const CommandLine& line,
-                              const ProgramFile& file, int64_t repeat) {
-  const LoopProgram& program = file.program;
-  Device device("host", tier.backend);
-  Stream stream(&device);
-  Context context(&stream);
-  OCANNL_RETURN_IF_ERROR(WriteInputs(line, file, context));
-  OCANNL_ASSIGN_OR_RETURN(Routine routine, context.CompileAndLink(program));
-  OCANNL_RETURN_IF_ERROR(SetStatics(line, routine));
-  OCANNL_ASSIGN_OR_RETURN(const bool is_timed, line.GetBool("time"));
-  std::vector<absl::Duration> runs;
-  for (int64_t k = 0; k < repeat; ++k) {
-    const absl::Time start = absl::Now();
-    OCANNL_RETURN_IF_ERROR(routine.Run());
-    if (!is_timed) continue;
-    stream.Sync();
-    runs.push_back(absl::Now() - start);
-  }
-  stream.Sync();
-  if (is_timed) ReportTime(tier.name, runs, Predict(program).flops);
-  ReportTier(line, stream);
+absl::StatusOr<Results> ReadResults(const LinkedVariant& linked) {
   Results results;
-  for (const Buffer& buffer : program.buffers) {
+  for (const Buffer& buffer : linked.variant->program.buffers) {
     if (!IsResult(buffer.role)) continue;
-    OCANNL_ASSIGN_OR_RETURN(NdArray values, context.Read(buffer.name));
+    OCANNL_ASSIGN_OR_RETURN(NdArray values, linked.context.Read(buffer.name));
     results.push_back(std::move(values));
   }
   return results;
+}
+
+// Runs each variant `repeat` times, in turn, so that a change of the machine's
+// speed meets all of them. Errors: variants whose results differ.
+absl::StatusOr<Results> RunOn(const NamedTier& tier, const CommandLine& line,
+                              const std::optional<Assignments>& code,
+                              absl::Span<const Variant> variants,
+                              int64_t repeat) {
+  Device device("host", tier.backend);
+  Stream stream(&device);
+  std::vector<LinkedVariant> linked;
+  for (const Variant& variant : variants) {
+    Context context(&stream);
+    OCANNL_RETURN_IF_ERROR(WriteInputs(line, variant.program, code, context));
+    OCANNL_ASSIGN_OR_RETURN(Routine routine,
+                            context.CompileAndLink(variant.program));
+    OCANNL_RETURN_IF_ERROR(SetStatics(line, routine));
+    linked.push_back({&variant, std::move(context), std::move(routine), {}});
+  }
+  OCANNL_ASSIGN_OR_RETURN(const bool is_timed, line.GetBool("time"));
+  for (int64_t k = 0; k < repeat; ++k) {
+    for (LinkedVariant& one : linked) {
+      const absl::Time start = absl::Now();
+      OCANNL_RETURN_IF_ERROR(one.routine.Run());
+      if (!is_timed) continue;
+      stream.Sync();
+      one.runs.push_back(absl::Now() - start);
+    }
+  }
+  stream.Sync();
+  if (is_timed) ReportTimes(tier.name, absl::MakeSpan(linked));
+  ReportTier(line, stream);
+  OCANNL_ASSIGN_OR_RETURN(Results results, ReadResults(linked[0]));
+  for (size_t k = 1; k < linked.size(); ++k) {
+    OCANNL_ASSIGN_OR_RETURN(const Results others, ReadResults(linked[k]));
+    const std::string difference =
+        DifferenceOf(variants[0].program, results, others);
+    if (difference.empty()) continue;
+    return UserError(tier.name, variants[k].name, " differs from",
+                     variants[0].name, ": ", difference);
+  }
+  return results;
+}
+
+// The program as each --rewrite makes it, or as it is. Errors: of Rewritten.
+absl::StatusOr<std::vector<Variant>> VariantsOf(const CommandLine& line,
+                                                LoopProgram program) {
+  const std::vector<std::string> scripts = line.GetAll("rewrite");
+  std::vector<Variant> variants;
+  if (scripts.empty()) variants.push_back({"", std::move(program)});
+  for (const std::string& script : scripts) {
+    OCANNL_ASSIGN_OR_RETURN(LoopProgram rewritten, Rewritten(script, program));
+    variants.push_back(
+        {scripts.size() == 1 ? "" : absl::StrCat(" --rewrite=", script),
+         std::move(rewritten)});
+  }
+  return variants;
 }
 
 }  // namespace
@@ -173,13 +238,15 @@ absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
   if (file.code && options.all()) {
     OCANNL_RETURN_IF_ERROR(CheckVirtual(*file.code, program));
   }
-  OCANNL_ASSIGN_OR_RETURN(program, Rewritten(line, std::move(program)));
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<Variant> variants,
+                          VariantsOf(line, std::move(program)));
+  const LoopProgram& first = variants[0].program;
   OCANNL_ASSIGN_OR_RETURN(
-      Results results, CompareTiers(tiers, program, [&](const NamedTier& tier) {
-        return RunOn(tier, line, file, repeat);
+      Results results, CompareTiers(tiers, first, [&](const NamedTier& tier) {
+        return RunOn(tier, line, file.code, variants, repeat);
       }));
   size_t next = 0;
-  for (const Buffer& buffer : program.buffers) {
+  for (const Buffer& buffer : first.buffers) {
     if (!IsResult(buffer.role)) continue;
     OCANNL_RETURN_IF_ERROR(ShowValues(line, buffer.name,
                                       DescribeArray(buffer.dtype, buffer.dims),

@@ -206,6 +206,38 @@ TEST(ToolTest, ExplainWritesAFilePerStage) {
   EXPECT_TRUE(ReadFile(directory + "/result_fwd-rewritten.ll").ok());
 }
 
+// 0.1 s.
+TEST(ToolTest, SeveralRewritesAreTimedInTurnAndCompared) {
+  const std::string file = TempFile("long.ll",
+                                    "p (): in x : f32[1000]; out y : f32[];"
+                                    "zero_out y; for i0 = 0 to 999 {"
+                                    "y[] := y[] + sqrt(x[i0]); }");
+  const Args args = {"run",      file,     "--in=x=range",
+                     "--repeat", "3",      "--time",
+                     "--tier",   "interp", "--rewrite=a = split i0 10"};
+  Args same = args, other = args;
+  same.push_back("--rewrite=a = split i0 7");
+  other.push_back("--rewrite=split_reduce i0");
+  testing::internal::CaptureStderr();
+  Outcome outcome = Tool(same);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("interp --rewrite=a = split i0 10: "),
+                    HasSubstr("interp --rewrite=a = split i0 7: "),
+                    HasSubstr("median of 3; "), HasSubstr(" of the first\n")));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  testing::internal::CaptureStderr();
+  outcome = Tool(other);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr(" of the first\n"));
+  EXPECT_EQ(outcome.code, 1) << outcome.out;
+  EXPECT_THAT(outcome.err,
+              HasSubstr("interp --rewrite=split_reduce i0 differs from "
+                        "--rewrite=a = split i0 10: y[] is "));
+  outcome = Tool({"explain", file, "--stage=rewritten", args.back(),
+                  "--rewrite=split_reduce i0"});
+  EXPECT_THAT(outcome.err, HasSubstr("--rewrite is given 2 times"));
+}
+
 TEST(ToolTest, ExplainWritesTheScheduleOfItsTarget) {
   const std::string directory = testing::TempDir() + "/stages_of_gpu";
   const Args args = {"explain", "x + 1", "--in=x=range:3", "--target=sm_90"};

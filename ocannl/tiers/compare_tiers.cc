@@ -6,10 +6,9 @@
 #include "ocannl/core/tiering/first_difference.h"
 
 namespace ocannl {
-namespace {
 
-std::string Difference(const LoopProgram& program, const Results& expected,
-                       const Results& actual) {
+std::string DifferenceOf(const LoopProgram& program, const Results& expected,
+                         const Results& actual) {
   size_t next = 0;
   for (const Buffer& buffer : program.buffers) {
     if (!IsResult(buffer.role)) continue;
@@ -21,15 +20,13 @@ std::string Difference(const LoopProgram& program, const Results& expected,
   return "";
 }
 
-}  // namespace
-
 absl::StatusOr<Results> CompareTiers(
     absl::Span<const NamedTier> tiers, const LoopProgram& program,
     absl::FunctionRef<absl::StatusOr<Results>(const NamedTier&)> run) {
   OCANNL_ASSIGN_OR_RETURN(Results expected, run(tiers[0]));
   for (const NamedTier& tier : tiers.subspan(1)) {
     OCANNL_ASSIGN_OR_RETURN(Results actual, run(tier));
-    std::string difference = Difference(program, expected, actual);
+    std::string difference = DifferenceOf(program, expected, actual);
     if (difference.empty()) continue;
     return absl::InternalError(absl::StrCat(tier.name, " differs from ",
                                             tiers[0].name, ": ", difference));

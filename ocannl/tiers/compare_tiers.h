@@ -27,6 +27,11 @@ struct NamedTier {
 // What is in the `out` and `inout` buffers of a program, in their order.
 using Results = std::vector<NdArray>;
 
+// Where and how the results of `program` differ first in a bit: the buffer, the
+// index and both values. Empty: nowhere.
+std::string DifferenceOf(const LoopProgram& program, const Results& expected,
+                         const Results& actual);
+
 // Calls `run` with each tier; returns what all of them gave. Errors: those of
 // `run`; the first tier that differs from tiers[0], the buffer and the index
 // where it does first, and both values.
