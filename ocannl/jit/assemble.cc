@@ -117,8 +117,8 @@ class Assembly {
                     debug != nullptr ? &debug->rows : nullptr);
     functions_ = FunctionsOf(nests_);
     for (Function& function : functions_) {
-      function.label = assembler.newNamedLabel(
-          absl::StrCat("nest-", function.first).c_str());
+      function.label =
+          assembler.newNamedLabel(NestName(function.first).c_str());
       assembler.align(asmjit::AlignMode::kCode, 64);
       assembler.bind(function.label);
       emitter.EmitFunction(function.nests);

@@ -34,8 +34,9 @@ LoopProgram Scheduled(const LoopProgram& program, Isa isa, Skip skip) {
 
 StageText ExplainSchedule(const LoopProgram& program, Isa isa, Skip skip) {
   std::vector<Refusal> refused;  // comments tell of them
-  const LoopProgram scheduled =
+  LoopProgram scheduled =
       ScheduleFor(program, isa, {.skip = skip, .refused = &refused});
+  NameNests(scheduled);
   return {.stage = "schedule",
           .file_name = absl::StrCat(scheduled.name, "-schedule.ll"),
           .text = Print(scheduled)};
@@ -62,11 +63,12 @@ StageText ExplainScript(const LoopProgram& program, const LoopProgram& origins,
                         Isa isa, Skip skip) {
   rewrite::Script script;
   std::vector<Refusal> refused;
-  Schedule(program, TargetOf(isa),
-           {.script = &script, .skip = skip, .refused = &refused});
+  const LoopProgram scheduled =
+      Schedule(program, TargetOf(isa),
+               {.script = &script, .skip = skip, .refused = &refused});
   return {.stage = "script",
           .file_name = absl::StrCat(program.name, ".rewrite"),
-          .text = rewrite::Print(script, origins)};
+          .text = rewrite::Print(script, origins, SplitNests(scheduled.body))};
 }
 
 absl::StatusOr<std::vector<StageText>> ExplainVcode(const LoopProgram& program,

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/wanted_debug_symbols.h"
+#include "ocannl/core/loop/outline.h"
 #include "ocannl/jit/emit/helpers.h"
 
 namespace ocannl::jit {
@@ -23,7 +24,7 @@ std::vector<DebugSymbol> SymbolsOf(const CodeImage& image,
                            ? image.sections[k + 1].begin
                            : image.bytes.size();
     symbols.push_back(
-        {.name = absl::StrCat(name, ":nest-", image.sections[k].nest),
+        {.name = absl::StrCat(name, ":", NestName(image.sections[k].nest)),
          .begin = code + begin,
          .size = end - begin});
   }

@@ -18,6 +18,7 @@
 #include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/base/wanted_debug_symbols.h"
 #include "ocannl/core/loop/canonical_text.h"
+#include "ocannl/core/loop/outline.h"
 #include "ocannl/core/runtime/device_memory.h"
 #include "ocannl/core/schedule/refusal.h"
 #include "ocannl/core/tiering/compile_nests.h"
@@ -62,7 +63,7 @@ struct TracedNests {
   explicit TracedNests(absl::string_view name) : program(name) {}
   struct Span : TraceSpan {
     Span(const TracedNests& nests, int64_t nest)
-        : TraceSpan("nest", absl::StrCat(nests.program, ":nest-", nest)) {}
+        : TraceSpan("nest", absl::StrCat(nests.program, ":", NestName(nest))) {}
   };
   std::string program;
 };

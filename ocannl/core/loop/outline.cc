@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/loop/outline.h"
 
+#include <utility>
 #include <variant>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "ocannl/core/loop/renumber.h"
 
 namespace ocannl {
@@ -54,6 +56,27 @@ std::vector<Block> SplitNests(const Block& body) {
     has_local = has_local || std::holds_alternative<DeclareLocal>(stmt);
   }
   return nests;
+}
+
+std::string NestName(size_t number) { return absl::StrCat("nest-", number); }
+
+void NameNests(LoopProgram& program) {
+  if (SplitNests(program.body).size() < 2) return;
+  std::vector<Stmt> named;
+  size_t number = 0;
+  bool has_local = false;
+  for (Stmt& stmt : program.body.stmts) {
+    const bool starts = !has_local && !std::holds_alternative<Comment>(stmt);
+    if (starts) {
+      Comment name{NestName(number++)};
+      const auto* last =
+          named.empty() ? nullptr : std::get_if<Comment>(&named.back());
+      if (last == nullptr || *last != name) named.push_back(std::move(name));
+    }
+    has_local = has_local || std::holds_alternative<DeclareLocal>(stmt);
+    named.push_back(std::move(stmt));
+  }
+  program.body.stmts = std::move(named);
 }
 
 LoopProgram FrameOfNests(const LoopProgram& program) {

@@ -10,6 +10,8 @@
 #ifndef OCANNL_CORE_LOOP_OUTLINE_H_
 #define OCANNL_CORE_LOOP_OUTLINE_H_
 
+#include <cstddef>
+#include <string>
 #include <vector>
 
 #include "ocannl/core/loop/loop.h"
@@ -29,6 +31,14 @@ Outlined Outline(const LoopProgram& program, const Block& block);
 // The statements of a program's body, each on its own, but those in which a
 // local lives together; without comments.
 std::vector<Block> SplitNests(const Block& body);
+
+// The name of a nest, by its number among them, in profiles, traces, schedules,
+// machine code and debuggers: "nest-2".
+std::string NestName(size_t number);
+
+// Puts a comment with its name above each nest, where there are several. A
+// comment of an earlier call is not repeated.
+void NameNests(LoopProgram& program);
 
 // `program` without its body, for bodies of some of its nests that run one
 // after the other: temps, which other nests write and read, are inout.

@@ -49,5 +49,32 @@ TEST(OutlineTest, IsEqualForEqualLoops) {
             Print(Outline(program, {{program.body.stmts[1]}}).program));
 }
 
+TEST(NameNestsTest, NamesEachOnceAndOneAloneNot) {
+  LoopProgram program = MustParse(R"(
+    p ():
+      inout x : f32[4];
+      /* of the user */
+      zero_out x;
+      let v0 : f32 := 1;
+      for i0 = 0 to 3 { x[i0] := x[i0] + v0; })");
+  const LoopProgram named = MustParse(R"(
+    p ():
+      inout x : f32[4];
+      /* of the user */
+      /* nest-0 */
+      zero_out x;
+      /* nest-1 */
+      let v0 : f32 := 1;
+      for i0 = 0 to 3 { x[i0] := x[i0] + v0; })");
+  NameNests(program);
+  EXPECT_EQ(Print(program), Print(named));
+  NameNests(program);
+  EXPECT_EQ(Print(program), Print(named));
+  LoopProgram alone = MustParse("p (): inout x : f32[4]; zero_out x;");
+  const std::string before = Print(alone);
+  NameNests(alone);
+  EXPECT_EQ(Print(alone), before);
+}
+
 }  // namespace
 }  // namespace ocannl

@@ -196,7 +196,7 @@ std::vector<NestProfile> NestsOf(const LoopProgram& program,
       return IsOfNest(program.buffers[id].role);
     });
     profiles.push_back(
-        {.name = absl::StrCat("nest-", k),
+        {.name = NestName(k),
          .writes = absl::StrJoin(writes, ", ", name),
          .origin = origins[k],
          .work = NestWorkOf(program, nests[k]),

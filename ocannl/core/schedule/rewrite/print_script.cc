@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "ocannl/core/analysis/references.h"
+#include "ocannl/core/loop/outline.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/loop/words.h"
 
@@ -62,7 +64,10 @@ std::string AxisName(size_t axis) {
 
 class Printer {
  public:
-  Printer(const Script& script, const LoopProgram& program) : script_(script) {
+  Printer(const Script& script, const LoopProgram& program,
+          absl::Span<const Block> scheduled)
+      : script_(script) {
+    NameNests(scheduled);
     std::string comments;
     for (const Stmt& stmt : program.body.stmts) {
       if (const auto* comment = std::get_if<Comment>(&stmt)) {
@@ -101,8 +106,39 @@ class Printer {
  private:
   // ---- Nests ---------------------------------------------------------------
 
+  // Finds the scheduled nests that each loop of the program became.
+  void NameNests(absl::Span<const Block> scheduled) {
+    absl::flat_hash_map<IteratorId, IteratorId> made_of;
+    for (const Step& step : script_) {
+      if (step.arguments.loops.empty()) continue;
+      for (IteratorId loop : step.made) {
+        made_of[loop] = step.arguments.loops[0];
+      }
+    }
+    for (size_t k = 0; k < scheduled.size(); ++k) {
+      WalkLoops(scheduled[k], [&](const For& loop) {
+        IteratorId origin = loop.iterator;
+        for (auto from = made_of.find(origin); from != made_of.end();
+             from = made_of.find(origin)) {
+          origin = from->second;
+        }
+        nests_of_[origin].insert(k);
+      });
+    }
+  }
+
   void AddNest(const LoopProgram& program, const Stmt& nest, std::string head) {
-    heads_.push_back(std::move(head));
+    std::set<size_t> nests;
+    WalkLoops({{nest}}, [&](const For& loop) {
+      const std::set<size_t>& became = nests_of_[loop.iterator];
+      nests.insert(became.begin(), became.end());
+    });
+    std::string names;
+    for (size_t k : nests) {
+      absl::StrAppend(&names, names.empty() ? "# " : ", ", NestName(k));
+    }
+    if (!names.empty()) names += "\n";
+    heads_.push_back(names + head);
     const std::vector<IteratorId> axes = AxesOf(program, nest);
     std::string& text = heads_.back();
     std::string role;
@@ -230,6 +266,7 @@ class Printer {
   }
 
   const Script& script_;
+  absl::flat_hash_map<IteratorId, std::set<size_t>> nests_of_;
   std::deque<std::string> heads_;  // what stands above lines of a nest
   absl::flat_hash_map<IteratorId, std::string*> head_of_;
   absl::flat_hash_set<IteratorId> used_;                  // by a line
@@ -243,8 +280,9 @@ class Printer {
 
 }  // namespace
 
-std::string Print(const Script& script, const LoopProgram& program) {
-  return Printer(script, program).Run();
+std::string Print(const Script& script, const LoopProgram& program,
+                  absl::Span<const Block> scheduled) {
+  return Printer(script, program, scheduled).Run();
 }
 
 }  // namespace ocannl::rewrite

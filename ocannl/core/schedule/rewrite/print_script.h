@@ -2,6 +2,7 @@
 //
 // Print: the script of a schedule as a user would write it (script.h).
 //
+//   # nest-0
 //   # 9: n2 =:+ x * w ~logic:"i, k; k, j => i, j", net.cc:7
 //   # m = i0, n = i1, k = i2
 //   n_lane = split i1 16
@@ -20,6 +21,7 @@
 
 #include <string>
 
+#include "absl/types/span.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/schedule/rewrite/rewriter.h"
 
@@ -27,8 +29,11 @@ namespace ocannl::rewrite {
 
 // `program` has the loops to which the script was applied, perhaps in another
 // form. The comments before a nest stand above its lines, as those that tell of
-// its assignments (WithOrigins of cd/print.h).
-std::string Print(const Script& script, const LoopProgram& program);
+// its assignments (WithOrigins of cd/print.h). The first comment has the names
+// of what became of the nest in `scheduled`, if that is not empty: its nests as
+// SplitNests numbers them.
+std::string Print(const Script& script, const LoopProgram& program,
+                  absl::Span<const Block> scheduled = {});
 
 }  // namespace ocannl::rewrite
 
