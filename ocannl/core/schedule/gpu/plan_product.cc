@@ -244,7 +244,8 @@ class ProductPlanner {
     for (IteratorId steps : staged_) {
       for (const Access& operand : product_.operands) {
         OCANNL_RETURN_IF_ERROR(
-            rewriter_.Stage(program().buffers[operand.buffer].name, steps));
+            rewriter_.Stage(program().buffers[operand.buffer].name, steps,
+                            int64_t{0}));
       }
     }
     return absl::OkStatus();

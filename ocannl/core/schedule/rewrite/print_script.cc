@@ -203,7 +203,9 @@ class Printer {
       absl::StrAppend(&text_, " ",
                       name == name_.end() ? Name(loop) : name->second);
     }
-    if (absl::StrContains(row->arguments, '#')) {
+    const bool may_count = absl::EndsWith(row->arguments, "~");
+    if (absl::StrContains(row->arguments, '#') ||
+        (may_count && arguments.number > 0)) {
       absl::StrAppend(&text_, " ", arguments.number);
     }
     if (absl::StrContains(row->arguments, 'k')) {

@@ -132,7 +132,8 @@ absl::StatusOr<LineArguments> ArgumentsOf(
     const LoopNames& names, const Row& row,
     const std::vector<std::string>& words) {
   const bool many = absl::EndsWith(row.arguments, "*");
-  const bool open = many || absl::EndsWith(row.arguments, "?");
+  const bool counts = absl::EndsWith(row.arguments, "~");
+  const bool open = many || counts || absl::EndsWith(row.arguments, "?");
   const size_t least = row.arguments.size() - (open ? 1 : 0);
   const size_t most = open ? least + 1 : least;
   if (words.size() < least || (words.size() > most && !many)) {
@@ -141,7 +142,7 @@ absl::StatusOr<LineArguments> ArgumentsOf(
   LineArguments line;
   Arguments& arguments = line.given;
   for (size_t k = 0; k < words.size(); ++k) {
-    const char kind = k < least ? row.arguments[k] : 'l';
+    const char kind = k < least ? row.arguments[k] : counts ? '#' : 'l';
     if (absl::StrContains("btpz", kind)) {
       arguments.buffer = words[k];
     } else if (kind == 'k') {

@@ -33,7 +33,7 @@ namespace {
 
 // Copies that a thread makes one after the other are unrolled, of the inner
 // loops, up to so many: each needs a register meanwhile.
-constexpr int64_t kMostUnrolledCopy = 32;
+constexpr int64_t kMostUnrolledCopy = 64;
 // What a thread reads of one row at once, so what rows keep aligned.
 constexpr int64_t kBytesAtOnce = 16;
 
@@ -100,6 +100,22 @@ Stmt CopyPhase(LoopProgram& program, const Buffer& buffer, Stager& stager,
   std::vector<size_t> order = ByStride(buffer, cells);
   std::vector<For> across;  // inner loops first
   std::vector<For> turns;
+  int64_t room = kMostUnrolledCopy;
+  // Loops over `count` of the cells that are `step` apart, the innermost ones
+  // unrolled while there is room.
+  auto add_turns = [&](int64_t count, int64_t step) {
+    Affine move;
+    const int64_t unrolled = GreatestDivisor(count, room);
+    room /= unrolled;
+    for (auto [kind, extent] : {std::pair(LoopKind::kUnroll, unrolled),
+                                std::pair(LoopKind::kFor, count / unrolled)}) {
+      if (extent == 1) continue;
+      turns.push_back({kind, program.FreshIterator(), extent, {}});
+      move += step * Affine(Iterator(turns.back().iterator));
+      step *= extent;
+    }
+    return move;
+  };
   std::vector<Affine> moves(cells.moves.size());
   absl::c_reverse(order);
   for (size_t k : order) {
@@ -110,10 +126,7 @@ Stmt CopyPhase(LoopProgram& program, const Buffer& buffer, Stager& stager,
       across.push_back({LoopKind::kThread, program.FreshIterator(), own, {}});
       moves[k] += Iterator(across.back().iterator);
     }
-    if (own == extent) continue;
-    turns.push_back(
-        {LoopKind::kFor, program.FreshIterator(), extent / own, {}});
-    moves[k] += own * Affine(Iterator(turns.back().iterator));
+    moves[k] += add_turns(extent / own, own);
   }
   if (across.empty()) {
     across.push_back({LoopKind::kThread, program.FreshIterator(), 1, {}});
@@ -125,11 +138,10 @@ Stmt CopyPhase(LoopProgram& program, const Buffer& buffer, Stager& stager,
     loop.body.stmts.push_back(std::move(stmt));
     stmt = std::move(loop);
   };
-  int64_t unrolled = 1;
-  for (For& loop : turns) {
-    unrolled *= loop.extent;
-    if (unrolled <= kMostUnrolledCopy) loop.kind = LoopKind::kUnroll;
-    wrap(loop);
+  for (LoopKind kind : {LoopKind::kUnroll, LoopKind::kFor}) {
+    for (For& loop : turns) {
+      if (loop.kind == kind) wrap(loop);
+    }
   }
   for (For& loop : across) wrap(loop);
   return stmt;
@@ -155,12 +167,12 @@ int64_t ThreadsAround(const LoopProgram& program, const For& loop) {
 }  // namespace
 
 absl::Status Stage(LoopProgram& program, absl::string_view buffer,
-                   IteratorId loop) {
+                   IteratorId loop, int64_t threads) {
   OCANNL_ASSIGN_OR_RETURN(const LoopSite site, FindLoop(program, loop));
-  const int64_t threads = ThreadsAround(program, site.loop());
+  const int64_t around = ThreadsAround(program, site.loop());
   bool has_phases = false;
   gpu::WalkPhases(site.loop().body, [&](const For&) { has_phases = true; });
-  if (threads == 0 || !has_phases || site.loop().kind == LoopKind::kThread) {
+  if (around == 0 || !has_phases || site.loop().kind == LoopKind::kThread) {
     return UserError(Name(loop), " is not around the threads of a block");
   }
   OCANNL_ASSIGN_OR_RETURN(const BufferId id, FindBuffer(program, buffer));
@@ -173,7 +185,8 @@ absl::Status Stage(LoopProgram& program, absl::string_view buffer,
   OCANNL_RETURN_IF_ERROR(stager.Collect());
   const Buffer original = program.buffers[id];
   stager.UseCopy("staged", Role::kShared, LayoutOf(original, stager.cells()));
-  std::vector<Stmt> stmts = {CopyPhase(program, original, stager, threads)};
+  std::vector<Stmt> stmts = {
+      CopyPhase(program, original, stager, std::max(threads, around))};
   absl::c_copy(stager.loop().body.stmts, std::back_inserter(stmts));
   site.loop().body.stmts = std::move(stmts);
   return absl::OkStatus();
