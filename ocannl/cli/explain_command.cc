@@ -36,6 +36,7 @@
 #include "ocannl/core/schedule/rewrite/script.h"
 #include "ocannl/core/tiering/cost/work.h"
 #include "ocannl/cuda/kernel_text.h"
+#include "ocannl/cuda/launch_forecast.h"
 #include "ocannl/cuda/nvrtc.h"
 #include "ocannl/flags/flags.h"
 #include "ocannl/flags/run_options.h"
@@ -137,6 +138,16 @@ absl::Status AddCuda(StagesRequest& request) {
                 .file_name = request.program().name + ".cu",
                 .text = absl::StrCat(cuda::SourceOf(kernels.functions), "\n",
                                      cuda::PrintCalls(scheduled, kernels))});
+}
+
+// What the kernels would take on an H200.
+absl::Status AddLaunches(StagesRequest& request) {
+  OCANNL_RETURN_IF_ERROR(PlanGpu(request));
+  return request.Add(
+      StageText{.stage = "launches",
+                .file_name = request.program().name + "-launches.txt",
+                .text = cuda::PrintLaunches(cuda::ForecastLaunches(
+                    request.gpu_schedule->program))});
 }
 
 absl::Status AddPtx(StagesRequest& request) {
