@@ -11,6 +11,7 @@
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/walk.h"
+#include "ocannl/core/schedule/nests/product.h"
 
 namespace ocannl::gpu {
 namespace {
@@ -28,9 +29,8 @@ void Reorder(Rewriter& rewriter, size_t at,
   rewriter.Reorder(after).IgnoreError();
 }
 
-}  // namespace
-
-void PutOutputsFirst(Rewriter& rewriter, size_t at) {
+// Loops over results outermost, as the header says.
+void Reorder(Rewriter& rewriter, size_t at) {
   const LoopProgram& program = rewriter.program();
   const Stmt& stmt = program.body.stmts[at];
   if (auto scatter = AsScatterNest(program, stmt)) {
@@ -47,6 +47,24 @@ void PutOutputsFirst(Rewriter& rewriter, size_t at) {
   }
   order.insert(order.end(), nest->reduced.begin(), nest->reduced.end());
   Reorder(rewriter, at, order);
+}
+
+// The nest loses parallel loops of one iteration but for the last one that is
+// left: an axis that some statements have a loop for keeps them from fusing.
+void DropUnits(Rewriter& rewriter, size_t at) {
+  const std::vector<NestLoop> loops = ParallelLoops(rewriter.program(), at);
+  size_t left = loops.size();
+  for (const NestLoop& loop : loops) {
+    if (loop.extent > 1 || left < 2) continue;
+    if (rewriter.Unroll(loop.iterator).ok()) --left;
+  }
+}
+
+}  // namespace
+
+void PutOutputsFirst(Rewriter& rewriter, size_t at) {
+  Reorder(rewriter, at);
+  DropUnits(rewriter, at);
 }
 
 absl::Status Unschedule(Rewriter& rewriter, size_t at) {

@@ -14,7 +14,8 @@ namespace ocannl::gpu {
 // Orders the loops of statement `at` of the body: loops over results outside of
 // loops that reduce. Of the former, the loop along which results are adjacent
 // is innermost. In a scatter, the loop over the columns of its rows is
-// outermost. Does nothing if a dependence forbids it.
+// outermost. Parallel loops of one iteration go, but for one. Does nothing if a
+// dependence forbids it.
 void PutOutputsFirst(rewrite::Rewriter& rewriter, size_t at);
 
 // Makes `for` loops of the `par` loops of the statement: those are of another

@@ -16,6 +16,9 @@ namespace {
 using rewrite::NewLoops;
 using rewrite::Rewriter;
 
+// A thread has 255 registers, and each term needs one.
+constexpr int64_t kMostTerms = 64;
+
 int64_t GreatestDivisor(int64_t of, int64_t most) {
   int64_t divisor = std::min(of, most);
   while (of % divisor != 0) --divisor;
@@ -55,29 +58,81 @@ BlockShape ShapeOf(const std::vector<NestLoop>& loops, int64_t threads) {
   return shape;
 }
 
-// A sum that a thread makes is in a register meanwhile.
-void UseRegisters(Rewriter& rewriter, const Block& body) {
-  std::vector<std::pair<std::string, IteratorId>> sums;
+// A sum of a thread: loops, each all of the one before, around one statement
+// whose target moves along none of them.
+struct ThreadSum {
+  std::vector<NestLoop> loops;
+  BufferId target;
+};
+
+std::vector<ThreadSum> SumsOf(const Block& body) {
+  std::vector<ThreadSum> sums;
   for (const Stmt& stmt : body.stmts) {
     const For* outermost = std::get_if<For>(&stmt);
     if (outermost == nullptr) continue;
-    const std::vector<Stmt>& stmts = LoopChain(*outermost).back()->body.stmts;
-    if (stmts.size() != 1) continue;
-    const Set* set = std::get_if<Set>(&stmts[0]);
+    const std::vector<const For*> chain = LoopChain(*outermost);
+    const std::vector<Stmt>& stmts = chain.back()->body.stmts;
+    const Set* set = stmts.size() == 1 ? std::get_if<Set>(&stmts[0]) : nullptr;
     if (set == nullptr) continue;
-    const Buffer& buffer = rewriter.program().buffers[set->target.buffer];
-    bool moves = false;
-    auto visit = [&](const For& in) {
-      moves = moves || MovesAlong(set->target, in.iterator);
-    };
-    visit(*outermost);
-    WalkLoops(outermost->body, visit);
-    if (moves || buffer.role == Role::kPrivate) continue;
-    sums.emplace_back(buffer.name, outermost->iterator);
+    ThreadSum sum{.loops = {}, .target = set->target.buffer};
+    for (const For* loop : chain) {
+      if (loop->kind != LoopKind::kFor ||
+          MovesAlong(set->target, loop->iterator)) {
+        break;
+      }
+      sum.loops.push_back({loop->iterator, loop->extent});
+    }
+    if (sum.loops.size() == chain.size()) sums.push_back(std::move(sum));
   }
-  for (const auto& [buffer, loop] : sums) {
-    rewriter.Privatize(buffer, loop, loop).IgnoreError();
+  return sums;
+}
+
+// The terms that a thread reads at once, so that `threads` of them have enough
+// bytes on their way. More would be more registers than a thread has.
+int64_t TermsAtOnce(double threads, const GpuTarget& target) {
+  constexpr double kBytesOfTerm = 4;
+  const double bytes =
+      static_cast<double>(target.bytes_in_flight * target.multiprocessors);
+  return std::clamp(static_cast<int64_t>(bytes / (threads * kBytesOfTerm)),
+                    target.steps, kMostTerms);
+}
+
+// The innermost loops, with at most so many iterations in all, become `unroll`.
+// A remainder of the outermost of these does too.
+absl::Status UnrollTerms(Rewriter& rewriter, const ThreadSum& sum,
+                         int64_t terms) {
+  for (size_t k = sum.loops.size(); k-- > 0 && terms > 1;) {
+    const NestLoop& loop = sum.loops[k];
+    std::vector<IteratorId> unrolled = {loop.iterator};
+    if (loop.extent > terms) {
+      int64_t size = GreatestDivisor(loop.extent, terms);
+      if (2 * size <= terms) size = terms;
+      OCANNL_ASSIGN_OR_RETURN(unrolled, rewriter.Split(loop.iterator, size));
+    }
+    for (IteratorId each : unrolled) {
+      OCANNL_RETURN_IF_ERROR(rewriter.Bind(each, LoopKind::kUnroll));
+    }
+    terms /= loop.extent;
   }
+  return absl::OkStatus();
+}
+
+// A sum that a thread makes is in a register meanwhile, and its next terms are
+// on their way.
+absl::Status PlanSums(Rewriter& rewriter, size_t at,
+                      const std::vector<NestLoop>& loops,
+                      const GpuTarget& target) {
+  const LoopProgram& program = rewriter.program();
+  const int64_t terms = TermsAtOnce(Iterations(loops), target);
+  for (const ThreadSum& sum : SumsOf(BodyOf(program, at, loops.size()))) {
+    const IteratorId loop = sum.loops.front().iterator;
+    const Buffer& buffer = program.buffers[sum.target];
+    if (buffer.role != Role::kPrivate) {
+      rewriter.Privatize(std::string(buffer.name), loop, loop).IgnoreError();
+    }
+    OCANNL_RETURN_IF_ERROR(UnrollTerms(rewriter, sum, terms));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -105,7 +160,7 @@ absl::Status PlanMap(Rewriter& rewriter, size_t at,
       shape.size = GreatestDivisor(extent, shape.size);
     }
   }
-  UseRegisters(rewriter, BodyOf(rewriter.program(), at, loops.size()));
+  OCANNL_RETURN_IF_ERROR(PlanSums(rewriter, at, loops, target));
   OCANNL_ASSIGN_OR_RETURN(
       const NewLoops made,
       rewriter.Split(loops[shape.split].iterator, shape.size));

@@ -22,14 +22,20 @@ using rewrite::NewLoops;
 using rewrite::Rewriter;
 
 constexpr int64_t kGroup = 4;           // cells that are read at once
-constexpr int64_t kLeastTiles = 4;      // none has measured it
+constexpr int64_t kLeastTiles = 3;      // none has measured it
 constexpr int64_t kMostUnrolled = 512;  // operations of a loop's body
+constexpr int64_t kMostSteps = 32;      // of these
 
 class ProductPlanner {
  public:
   ProductPlanner(Rewriter& rewriter, size_t at, const Product& product,
-                 const ProductTile& tile)
-      : rewriter_(rewriter), at_(at), product_(product), tile_(tile) {}
+                 const ProductTile& tile, const GpuTarget& target)
+      : rewriter_(rewriter),
+        at_(at),
+        product_(product),
+        tile_(tile),
+        // Where few threads compute, more of them copy.
+        copies_(2 * tile.threads() > target.threads ? 0 : target.threads) {}
 
   absl::Status Run() {
     OCANNL_RETURN_IF_ERROR(CutRests());
@@ -161,7 +167,7 @@ class ProductPlanner {
     order.insert(order.end(), chain.begin(), outputs);
     OCANNL_RETURN_IF_ERROR(rewriter_.Reorder(order));
     size_t step = product_.reduced.size() - 1;
-    while (step > 0 && product_.reduced[step].extent <= room / 2) {
+    while (step > 0 && product_.reduced[step].extent <= room) {
       room /= product_.reduced[step--].extent;
     }
     const int64_t extent = product_.reduced[step].extent;
@@ -204,7 +210,8 @@ class ProductPlanner {
     const int64_t extent = LoopOver(steps).extent;
     WalkLoops(LoopOver(steps).body,
               [&](const For& inner) { all *= inner.extent; });
-    int64_t count = std::clamp<int64_t>(kMostUnrolled / all, 1, extent);
+    int64_t count = std::clamp<int64_t>(kMostUnrolled / all, 1,
+                                        std::min(extent, kMostSteps));
     while (extent % count != 0) --count;
     if (count == 1) return absl::OkStatus();
     if (count < extent) {
@@ -243,9 +250,8 @@ class ProductPlanner {
   absl::Status StageOperands() {
     for (IteratorId steps : staged_) {
       for (const Access& operand : product_.operands) {
-        OCANNL_RETURN_IF_ERROR(
-            rewriter_.Stage(program().buffers[operand.buffer].name, steps,
-                            int64_t{0}));
+        OCANNL_RETURN_IF_ERROR(rewriter_.Stage(
+            program().buffers[operand.buffer].name, steps, copies_));
       }
     }
     return absl::OkStatus();
@@ -263,6 +269,7 @@ class ProductPlanner {
   const size_t at_;
   const Product& product_;
   const ProductTile& tile_;
+  const int64_t copies_;  // threads that copy; 0: those that compute
   std::vector<IteratorId> grid_;
   size_t threads_ = 0;              // how many loops
   size_t registers_ = 0;            // the same
@@ -297,7 +304,8 @@ bool PlanProduct(Rewriter& rewriter, size_t at, const GpuTarget& target,
   const std::vector<ProductTile> tiles = TilesOf(*product, target, cuts);
   return absl::c_any_of(tiles, [&](const ProductTile& tile) {
     Rewriter::Savepoint before(rewriter);
-    absl::Status status = ProductPlanner(rewriter, at, *product, tile).Run();
+    absl::Status status =
+        ProductPlanner(rewriter, at, *product, tile, target).Run();
     if (status.ok()) status = CheckMemory(rewriter.program(), at, target);
     if (!status.ok()) before.RollBack();
     return status.ok();
