@@ -46,10 +46,28 @@ pack() {
     sed 's/^\(  for .* to\) 31 {/\1 16383 {/; s/\[32, /[16384, /' \
       "$dir/bench/rows_$name-32x4096.ll" >"$dir/bench/rows_$name-16384x4096.ll"
   done
+  # Long sums with few results: of all cells, of columns, and gradients of the
+  # weights of convolutions.
+  split sum_2p26 'x ++ "i=>0"' --in=x=range:67108864
+  split columns_2p20x64 'x ++ "i,j=>j"' --in=x=range:1048576,64
+  split bias_50176x6 'x ++ "i,j=>j"' --in=x=range:50176,6
+  split weights_lenet 'x +* "n,h<+a,w<+b;n,h,w,o=>o,a,b" g' \
+    --in=x=range:64,32,32 --in=g=range:64,28,28,6
+  split weights_cifar 'x +* "n,h<+a,w<+b,i;n,h,w,o=>o,a,b,i" g' \
+    --in=x=range:64,34,34,32 --in=g=range:64,32,32,32
+  split row_1000x1000 'w * x' '--in=w=range:1000->1000' --in=x=range:1000
   git rev-parse HEAD >"$dir/commit" 2>/dev/null || echo unknown >"$dir/commit"
   cp tools/gpu_torch.py experiments/bench/peers/torch_nets.py "$dir"
   cp "$0" "$dir/gpu_check.sh"
   du -sh "$dir"
+}
+
+# split NAME EXPRESSION INPUT...: the program of a sum, and of its kernels the
+# forecast, which run puts beside the measured time.
+split() {
+  "$dir/ocannl" explain "${@:2}" --stage=ll >"$dir/bench/split_$1.ll" &&
+    "$dir/ocannl" explain "$dir/bench/split_$1.ll" --target=sm_90 --stage=launches \
+      >"$dir/bench/split_$1.launches" || exit 1
 }
 
 # A text as a string of JSON.
@@ -179,6 +197,17 @@ speeds() {
     done
 }
 
+# What the tables of `explain --stage=launches` say of the same programs.
+forecasts() {
+  local file program
+  for file in "$dir"/bench/*.launches; do
+    [ -f "$file" ] || continue
+    program=$(basename "$file" .launches)
+    printf '\n%s: %s ms measured; forecast:\n\n' "$program" "$(number bench "$program" ms)"
+    sed 's/^/    /' "$file"
+  done
+}
+
 run() {
   export dir=$1 out=$2
   export limit=${3:-300}
@@ -234,6 +263,7 @@ run() {
     printf ']}\n'
   } >"$out/gpu_check.json"
   speeds >>"$out/gpu_check.md"
+  forecasts >>"$out/gpu_check.md"
   echo "$passed pass, $failed fail; $out/gpu_check.json"
   if [ $failed -gt 0 ]; then exit 1; fi
   if [ $passed = 0 ]; then
