@@ -29,13 +29,12 @@ constexpr int64_t kMostSteps = 32;      // of these
 class ProductPlanner {
  public:
   ProductPlanner(Rewriter& rewriter, size_t at, const Product& product,
-                 const ProductTile& tile, const GpuTarget& target)
+                 const ProductTile& tile, int64_t copies)
       : rewriter_(rewriter),
         at_(at),
         product_(product),
         tile_(tile),
-        // Where few threads compute, more of them copy.
-        copies_(2 * tile.threads() > target.threads ? 0 : target.threads) {}
+        copies_(copies) {}
 
   absl::Status Run() {
     OCANNL_RETURN_IF_ERROR(CutRests());
@@ -304,8 +303,11 @@ bool PlanProduct(Rewriter& rewriter, size_t at, const GpuTarget& target,
   const std::vector<ProductTile> tiles = TilesOf(*product, target, cuts);
   return absl::c_any_of(tiles, [&](const ProductTile& tile) {
     Rewriter::Savepoint before(rewriter);
+    // Where few threads compute, more of them copy.
+    const int64_t copies =
+        2 * tile.threads() > target.threads ? 0 : target.threads;
     absl::Status status =
-        ProductPlanner(rewriter, at, *product, tile, target).Run();
+        ProductPlanner(rewriter, at, *product, tile, copies).Run();
     if (status.ok()) status = CheckMemory(rewriter.program(), at, target);
     if (!status.ok()) before.RollBack();
     return status.ok();
