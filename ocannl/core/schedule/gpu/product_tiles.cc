@@ -86,10 +86,9 @@ int64_t StepsOf(const Product& product, const ProductTile& tile,
 double CyclesOf(const Product& product, const ProductTile& tile,
                 const GpuTarget& target) {
   constexpr double kCyclesOfKernel = 3500;  // 2 us
-  const auto waves =
-      static_cast<double>((BlocksOf(product, tile) - 1) /
-                              std::max<int64_t>(target.multiprocessors, 1) +
-                          1);
+  const double waves = std::ceil(
+      static_cast<double>(BlocksOf(product, tile)) /
+      static_cast<double>(std::max<int64_t>(target.multiprocessors, 1)));
   const double warps = std::ceil(static_cast<double>(tile.threads()) /
                                  static_cast<double>(4 * target.warp));
   const int64_t rows = CellsOf(tile.rows, true);
