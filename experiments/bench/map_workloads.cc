@@ -25,6 +25,9 @@ struct Formula {
 const std::vector<Formula>& Functions() {
   static const auto* functions = new std::vector<Formula>{
       {"exp", {{"z", "exp x"}}},
+      // Results that are subnormal, and 0.
+      {"exp_subnormal", {{"z", "exp (x - 96)"}}},
+      {"exp_zero", {{"z", "exp (x - 110)"}}},
       {"log", {{"z", "log x"}}},
       {"tanh", {{"z", "tanh x"}}},
       {"sigmoid", {{"z", "sigmoid x"}}},

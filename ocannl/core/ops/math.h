@@ -8,7 +8,7 @@
 //
 //            f32, all 2^32 numbers                          f64, samples
 //            max     at                 not nearest   ops   max     ops
-//   exp      0.894    0x1.4cec68p+2     0.25 %         21   0.911    26
+//   exp      0.894    0x1.4cec68p+2     0.25 %         25   0.911    30
 //   exp2     0.952   -0x1.fbe9f6p-2     0.29 %         20   0.944    25
 //   log      0.881    0x1.4852d8p+0     0.31 %         33   1.004    44
 //   log1p    0.881    0x1.214b60p-2     0.43 %         39   0.986    50

@@ -7,7 +7,12 @@
 // polynomial q. Coefficients are minimax for the relative error of e^r;
 // "2^-28" beside them is that error. An intermediate t = n + rounder holds n in
 // its low bits, which saves conversions to integers.
+//
+// No operation underflows, because processors take some 200 cycles for each
+// vector where one does. Subnormal results are made with integers instead
+// (TimesPowerOfTwo in math_parts.h).
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -23,10 +28,10 @@ struct ExpConstants {
   double log2e;
   double ln2_hi;  // few bits, so that n * ln2_hi is exact
   double ln2_lo;
-  double exp_least;                    // exp of less is 0,
-  double exp_most;                     // of more infinity
+  double exp_least;                    // exp of this and of less is 0,
+  double exp_end;                      // of this and of more infinity,
   double exp2_least;                   // and so for exp2.
-  double exp2_most;                    //
+  double exp2_end;                     //
   double tanh_most;                    // tanh of more is 1,
   double sigmoid_most;                 // sigmoid too, silu x;
   double silu_least;                   // silu of less is -0.
@@ -70,9 +75,9 @@ const ExpConstants& ExpConstantsOf(DType dtype) {
                                         .ln2_hi = 0x1.62e4p-1,
                                         .ln2_lo = 1.42860677e-06,
                                         .exp_least = -104,
-                                        .exp_most = 89,
+                                        .exp_end = 0x1.62e43p+6,
                                         .exp2_least = -150,
-                                        .exp2_most = 128,
+                                        .exp2_end = 128,
                                         .tanh_most = 10,
                                         .sigmoid_most = 18,
                                         .silu_least = -110,
@@ -85,9 +90,9 @@ const ExpConstants& ExpConstantsOf(DType dtype) {
                                         .ln2_hi = 0x1.62e42feep-1,
                                         .ln2_lo = 0x1.a39ef35793c76p-33,
                                         .exp_least = -746,
-                                        .exp_most = 710,
+                                        .exp_end = 0x1.62e42fefa39fp+9,
                                         .exp2_least = -1075,
-                                        .exp2_most = 1024,
+                                        .exp2_end = 1024,
                                         .tanh_most = 20,
                                         .sigmoid_most = 38,
                                         .silu_least = -752,
@@ -130,27 +135,24 @@ Expr Slope(Expr r, int k) {
   return Fma(Polynomial(r, tail), r, k / std::abs(k));
 }
 
-// y * 2^n, rounded once; the low bits of `word` are n + 2 bias. Two factors,
-// neither of them denormal or infinite even if 2^n is.
-Expr Scale(Expr y, Expr word) {
-  Expr half = word >> 1;
-  return y * PowerOfTwo(half, y.dtype()) * PowerOfTwo(word - half, y.dtype());
+// `y` where `is_finite`; elsewhere infinity, or x if that is a NaN.
+Expr WithOverflow(Expr is_finite, Expr x, Expr y) {
+  return Select(is_finite, y, Max(std::numeric_limits<double>::infinity(), x));
 }
 
-// x = n + r; the low bits of `word` are n + 2 bias.
+// x = n + r; the low bits of `word` are n. Of no meaning if 2^x overflows.
 Reduction ReduceExp2(Expr x) {
   const FloatFormat& format = FormatOf(x.dtype());
-  const ExpConstants& constants = ExpConstantsOf(x.dtype());
-  x = Clamp(x, constants.exp2_least, constants.exp2_most);
-  const double offset = format.rounder + 2 * format.bias;
-  Expr shifted = x + offset;
-  return {.word = Bitcast(shifted, format.word), .r = x - (shifted - offset)};
+  x = Max(ExpConstantsOf(x.dtype()).exp2_least, x);
+  Expr shifted = x + format.rounder;
+  return {.word = Bitcast(shifted, format.word),
+          .r = x - (shifted - format.rounder)};
 }
 
-// 2^(n + r)
-Expr FinishExp2(Expr word, Expr r) {
+// 2^r for |r| <= 1 / 2
+Expr PowerOfRest(Expr r) {
   Expr slope = Polynomial(r, ExpConstantsOf(r.dtype()).exp2_tail);
-  return Scale(Fma(slope, r, 1), word);
+  return Fma(slope, r, 1);
 }
 
 // 2^-shift (1 + e^-x), finite and normal, as a sum and what it lost.
@@ -169,10 +171,10 @@ Pair LogisticSum(Expr x, int shift) {
 
 Expr ExpValue(Expr x) {
   const ExpConstants& constants = ExpConstantsOf(x.dtype());
-  x = Clamp(x, constants.exp_least, constants.exp_most);
-  Reduction reduction = Reduce(x, 1, 2 * FormatOf(x.dtype()).bias);
+  Reduction reduction = Reduce(Max(constants.exp_least, x), 1, 0);
   Expr y = Fma(Slope(reduction.r, 1), reduction.r, 1);
-  return Scale(y, reduction.word);
+  return WithOverflow(x < constants.exp_end, x,
+                      TimesPowerOfTwo(y, reduction.word));
 }
 
 PairReduction ReduceExp(Pair x, int shift) {
@@ -193,14 +195,21 @@ ScaledExp ExpOfPair(Pair x, int shift) {
   return {.power = power, .r = r.hi, .rest = Fma(r.hi * r.hi, tail, r.lo)};
 }
 
+// At exp2_end, x.lo decides whether the power is finite.
 Expr Exp2OfPair(Pair x) {
-  Reduction reduction = ReduceExp2(x.hi);
-  return FinishExp2(reduction.word, reduction.r + x.lo);
+  const double end = ExpConstantsOf(x.hi.dtype()).exp2_end;
+  Expr hi = Min(end, x.hi);
+  Reduction reduction = ReduceExp2(hi);
+  Expr y = PowerOfRest(reduction.r + x.lo);
+  return WithOverflow((hi < end) | (y < 1), hi,
+                      TimesPowerOfTwo(y, reduction.word));
 }
 
 Expr Exp2Value(Expr x) {
   Reduction reduction = ReduceExp2(x);
-  return FinishExp2(reduction.word, reduction.r);
+  return WithOverflow(
+      x < ExpConstantsOf(x.dtype()).exp2_end, x,
+      TimesPowerOfTwo(PowerOfRest(reduction.r), reduction.word));
 }
 
 // 1 - 1 / ((e^2x + 1) / 2), or an odd polynomial where that would lose digits.

@@ -32,6 +32,27 @@ Expr PowerOfTwo(Expr word, DType dtype) {
   return Bitcast(word << FormatOf(dtype).fraction_bits, dtype);
 }
 
+// A normal result is y with n added to its exponent. A subnormal result is a
+// number v of units of 2^-(bias + f - 1), for f = fraction_bits. The sum M + y P
+// with M = -8 and P = -2^(n + bias + 2) rounds it: an ulp of M stands for one
+// unit, so that the word of the sum is the word of M, and v. The word n << f is
+// P as it stands, since the bit above the exponent is the sign.
+//
+// The greater word is the result: with v = 2^f both are least_normal, for more
+// the word of the sum grows by at most as much as the other, and for less by 1
+// while the other falls by 2 or more. For n >= -1 the sum is -infinity or above
+// M, and its word is less as well.
+Expr TimesPowerOfTwo(Expr y, Expr word) {
+  constexpr double kBase = -8;
+  const FloatFormat& format = FormatOf(y.dtype());
+  Expr power = word << format.fraction_bits;
+  Expr normal = Bitcast(y, format.word) + power;
+  Expr sum = Fma(y, Bitcast(power, y.dtype()), kBase);
+  Expr base = Bitcast(LiteralLike(y, kBase), format.word);
+  Expr subnormal = Bitcast(sum, format.word) - base;
+  return Bitcast(Max(normal, subnormal), y.dtype());
+}
+
 Pair FastTwoSum(Expr a, Expr b) {
   Expr sum = a + b;
   return {.hi = sum, .lo = b - (sum - a)};

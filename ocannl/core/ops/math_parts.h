@@ -30,6 +30,11 @@ Expr Polynomial(Expr x, absl::Span<const double> c);
 // an exponent count; `dtype` is f32 or f64.
 Expr PowerOfTwo(Expr word, DType dtype);
 
+// y * 2^n for y in [1/2, 2), rounded once, by no operation that underflows.
+// The low bits of the integer `word` are n, which is at least -2 bias; y 2^n is
+// less than infinity.
+Expr TimesPowerOfTwo(Expr y, Expr word);
+
 // A double-double number: an unevaluated sum, more precise than one number.
 struct Pair {
   Expr hi;
