@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp, exp2, tanh, sigmoid and silu.
+// exp, exp2, tanh, sigmoid, silu and softplus.
 //
 // All reduce x = n ln2 + r with |r| <= ln2 / 2 by subtraction of n ln2 in two
 // parts (Cody and Waite 1980) and use e^r - 1 = r (1 + r q(r)) with a
@@ -32,6 +32,7 @@ struct ExpConstants {
   double exp_end;                      // of this and of more infinity,
   double exp2_least;                   // and so for exp2.
   double exp2_end;                     //
+  double tanh_split;                   // from where on tanh is 1 - 1 / half
   double tanh_most;                    // tanh of more is 1,
   double sigmoid_most;                 // sigmoid too, silu x;
   double silu_least;                   // silu of less is -0.
@@ -60,9 +61,13 @@ constexpr double kExp2Tail64[] = {
     0.0096181291075941103,  0.001333355814677461,   0.00015403530457124096,
     1.525273349309952e-05,  1.3215435276281181e-06, 1.0178199591281019e-07,
     7.0737842878658908e-09, 4.4347677777325335e-10};
-// Degree 4 in x^2 on [0, 0.625]: 2^-27.
-constexpr double kTanhTail32[] = {-0.333332807, 0.133314401, -0.0537395217,
-                                  0.0206384324, -0.00570422597};
+// Degree 3 in x^2 on [0, 0.55]: 2^-24.
+constexpr double kTanhTail32[] = {-0.333329469, 0.133207247, -0.0526718013,
+                                  0.0164375622};
+// (log(1 + t) - t) / t^2; degree 8 on [0, 1]: 2^-27.
+constexpr double kLog1pTail32[] = {-0.499999315,  0.333304733,  -0.249582022,
+                                   0.196934626,   -0.153499007, 0.106713615,
+                                   -0.0575744808, 0.020156987,  -0.00330795883};
 // Degree 10: 2^-56.
 constexpr double kTanhTail64[] = {
     -0.33333333333332854,   0.13333333333261888,    -0.05396825393117264,
@@ -78,8 +83,9 @@ const ExpConstants& ExpConstantsOf(DType dtype) {
                                         .exp_end = 0x1.62e43p+6,
                                         .exp2_least = -150,
                                         .exp2_end = 128,
+                                        .tanh_split = 0.55,
                                         .tanh_most = 10,
-                                        .sigmoid_most = 18,
+                                        .sigmoid_most = 17,
                                         .silu_least = -110,
                                         .sigmoid_shift = 32,
                                         .silu_shift = 48,
@@ -93,6 +99,7 @@ const ExpConstants& ExpConstantsOf(DType dtype) {
                                         .exp_end = 0x1.62e42fefa39fp+9,
                                         .exp2_least = -1075,
                                         .exp2_end = 1024,
+                                        .tanh_split = 0.625,
                                         .tanh_most = 20,
                                         .sigmoid_most = 38,
                                         .silu_least = -752,
@@ -102,11 +109,6 @@ const ExpConstants& ExpConstantsOf(DType dtype) {
                                         .exp2_tail = kExp2Tail64,
                                         .tanh_tail = kTanhTail64};
   return dtype == DType::kF32 ? kF32 : kF64;
-}
-
-// `x` within [least, most]; a NaN stays.
-Expr Clamp(Expr x, double least, double most) {
-  return Min(most, Max(least, x));
 }
 
 // k x = n ln2 + k r; the low bits of `word` are n + offset.
@@ -161,10 +163,8 @@ Pair LogisticSum(Expr x, int shift) {
   Reduction reduction = Reduce(x, -1, FormatOf(x.dtype()).bias - shift);
   Expr power = PowerOfTwo(reduction.word, x.dtype());
   Expr slope = power * Slope(reduction.r, -1);
-  Expr one = power + scale;
-  Expr sum = Fma(slope, reduction.r, one);
-  return {.hi = sum,
-          .lo = Fma(slope, reduction.r, one - sum) + ((power - one) + scale)};
+  Expr sum = Fma(slope, reduction.r, power + scale);
+  return {.hi = sum, .lo = Fma(slope, reduction.r, (power - sum) + scale)};
 }
 
 }  // namespace
@@ -224,31 +224,47 @@ Expr TanhValue(Expr x) {
   Expr large = 1 - 1 / half;
   Expr square = a * a;
   Expr small = Fma(square * Polynomial(square, constants.tanh_tail), a, a);
-  return WithSign(Select(a < 0.625, small, large), x);
+  return WithSign(Select(a < constants.tanh_split, small, large), x);
 }
 
 // 1 / (1 + e^-x), the quotient corrected by what the sum lost.
 Expr SigmoidValue(Expr x) {
   const ExpConstants& constants = ExpConstantsOf(x.dtype());
   const int shift = constants.sigmoid_shift;
-  x = Clamp(x, constants.exp_least, constants.sigmoid_most);
-  auto [sum, lost] = LogisticSum(x, shift);
-  Expr minus = -1 / sum;
-  return Fma(minus, minus * lost, minus) * -std::ldexp(1, -shift);
+  auto [sum, lost] = LogisticSum(Max(constants.exp_least, x), shift);
+  Expr inverse = 1 / sum;
+  Expr y = TimesPowerOfTwo(Fma(inverse, -(inverse * lost), inverse), -shift);
+  return Select(x < constants.sigmoid_most, y, Min(1, x));
 }
 
 // x / (1 + e^-x): x times a rounded reciprocal, corrected by what is left over
-// of x when that is multiplied back. All signs are such that -0 gives -0.
+// of x when that is multiplied back.
 Expr SiluValue(Expr x) {
   const ExpConstants& constants = ExpConstantsOf(x.dtype());
   const int shift = constants.silu_shift;
-  Expr a = Clamp(x, constants.silu_least, constants.sigmoid_most);
-  auto [sum, lost] = LogisticSum(a, shift);
-  Expr minus = -1 / sum;
-  Expr y = minus * a;
-  Expr rest = Fma(y, lost, Fma(y, sum, a));
-  Expr corrected = Fma(rest, minus, y) * -std::ldexp(1, -shift);
-  return Select(constants.sigmoid_most < x, x, corrected);
+  Expr least = Max(constants.silu_least, x);
+  auto [sum, lost] = LogisticSum(least, shift);
+  Expr a = Abs(least);
+  Expr inverse = 1 / sum;
+  Expr y = inverse * a;
+  Expr rest = Fma(-y, lost, Fma(-y, sum, a));
+  y = TimesPowerOfTwo(Fma(rest, inverse, y), -shift);
+  return Select(x < constants.sigmoid_most, WithSign(y, x), x);
+}
+
+// max(x, 0) + log(1 + t) for t = e^-|x|, of which the logarithm is
+// t + t^2 p(t). For f32, t = y 2^n is multiplied by 2^n in last.
+Expr SoftplusValue(Expr x) {
+  if (x.dtype() != DType::kF32) return Max(0, x) + Log1p(Exp(-Abs(x)));
+  const ExpConstants& constants = ExpConstantsOf(x.dtype());
+  const FloatFormat& format = FormatOf(x.dtype());
+  auto [word, r] = Reduce(Min(-constants.exp_least, Abs(x)), -1, 0);
+  Expr y = Fma(Slope(r, -1), r, 1);
+  // Beside 1, less than 2^-64 does not matter; a power below 2^-bias is
+  // negative.
+  Expr t = y * Max(0x1p-64, PowerOfTwo(word + format.bias, x.dtype()));
+  y = Fma(y * t, Polynomial(t, kLog1pTail32), y);
+  return Max(0, x) + TimesPowerOfTwo(y, word);
 }
 
 }  // namespace ocannl

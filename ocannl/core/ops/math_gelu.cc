@@ -46,10 +46,11 @@ constexpr double kBottom64[] = {
     2.657833790649059e-05, 8.681941074543319e-07};
 
 struct GeluConstants {
-  // At these |x| nothing is left of x far below 0.
+  // At these |x| nothing is left of x far below 0, and 2^shift e^z is made 0
+  // there, so that what is multiplied by it does not underflow.
   double end;
   double tanh_end;
-  int shift;  // 2^shift e^z is no denormal
+  int shift, tanh_shift;
   absl::Span<const double> top, bottom;
   // -kLinear and -kCubic in two parts. Sums with the upper part of the first,
   // which has few digits, lose no digits of it.
@@ -57,9 +58,10 @@ struct GeluConstants {
 };
 
 const GeluConstants& GeluConstantsOf(DType dtype) {
-  static constexpr GeluConstants kF32 = {.end = 15,
-                                         .tanh_end = 11,
-                                         .shift = 64,
+  static constexpr GeluConstants kF32 = {.end = 14.43,
+                                         .tanh_end = 10.79,
+                                         .shift = 23,
+                                         .tanh_shift = 27,
                                          .top = kTop32,
                                          .bottom = kBottom32,
                                          .linear_hi = -0x1.98845p+0,
@@ -69,6 +71,7 @@ const GeluConstants& GeluConstantsOf(DType dtype) {
   static constexpr GeluConstants kF64 = {.end = 39,
                                          .tanh_end = 22,
                                          .shift = 256,
+                                         .tanh_shift = 256,
                                          .top = kTop64,
                                          .bottom = kBottom64,
                                          .linear_hi = -0x1.9884533d4366p+0,
@@ -140,12 +143,13 @@ Expr GeluSlope(Expr x) {
 Expr GeluTanhValue(Expr x) {
   const GeluConstants& constants = GeluConstantsOf(x.dtype());
   Expr a = Min(constants.tanh_end, Abs(x));
-  ScaledExp power = ExpOfPair(LogisticExponent(a), constants.shift);
+  ScaledExp power = ExpOfPair(LogisticExponent(a), constants.tanh_shift);
   // d = kScale (1 + e^z): a / d is not denormal.
   constexpr double kScale = 0x1p-32;
-  const double unit = kScale * std::ldexp(1, -constants.shift);
+  const double unit = kScale * std::ldexp(1, -constants.tanh_shift);
   // Less than 2^-80 is lost beside 1, and would be denormal.
-  Expr leading = Max(std::ldexp(1, constants.shift - 80), power.power) * unit;
+  Expr leading =
+      Max(std::ldexp(1, constants.tanh_shift - 80), power.power) * unit;
   Expr rest = power.r + power.rest;
   Pair sum = FastTwoSum(LiteralLike(x, kScale), leading);
   Expr d = Fma(leading, rest, sum.hi);

@@ -33,8 +33,8 @@ Expr PowerOfTwo(Expr word, DType dtype) {
 }
 
 // A normal result is y with n added to its exponent. A subnormal result is a
-// number v of units of 2^-(bias + f - 1), for f = fraction_bits. The sum M + y P
-// with M = -8 and P = -2^(n + bias + 2) rounds it: an ulp of M stands for one
+// number v of units of 2^-(bias + f - 1), for f = fraction_bits. The sum M + y
+// P with M = -8 and P = -2^(n + bias + 2) rounds it: an ulp of M stands for one
 // unit, so that the word of the sum is the word of M, and v. The word n << f is
 // P as it stands, since the bit above the exponent is the sign.
 //
@@ -51,6 +51,10 @@ Expr TimesPowerOfTwo(Expr y, Expr word) {
   Expr base = Bitcast(LiteralLike(y, kBase), format.word);
   Expr subnormal = Bitcast(sum, format.word) - base;
   return Bitcast(Max(normal, subnormal), y.dtype());
+}
+
+Expr TimesPowerOfTwo(Expr y, int n) {
+  return TimesPowerOfTwo(y, Literal(*y.pool(), FormatOf(y.dtype()).word, n));
 }
 
 Pair FastTwoSum(Expr a, Expr b) {

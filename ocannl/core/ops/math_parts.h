@@ -30,10 +30,12 @@ Expr Polynomial(Expr x, absl::Span<const double> c);
 // an exponent count; `dtype` is f32 or f64.
 Expr PowerOfTwo(Expr word, DType dtype);
 
-// y * 2^n for y in [1/2, 2), rounded once, by no operation that underflows.
-// The low bits of the integer `word` are n, which is at least -2 bias; y 2^n is
-// less than infinity.
+// y * 2^n for a y that is 0, or normal and positive, rounded once, by no
+// operation that underflows; of no meaning for other y. The low bits of the
+// integer `word` are n >= -2 bias. y 2^n must be less than infinity, and y at
+// least 1/2 for n = -1.
 Expr TimesPowerOfTwo(Expr y, Expr word);
+Expr TimesPowerOfTwo(Expr y, int n);
 
 // A double-double number: an unevaluated sum, more precise than one number.
 struct Pair {
