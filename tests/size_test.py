@@ -52,7 +52,7 @@ ROOMS = {
     "ocannl/core/index": 1_350,
     "ocannl/core/loop": 4_000,
     "ocannl/core/notation": 4_600,
-    "ocannl/core/ops": 3_400,
+    "ocannl/core/ops": 3_430,
     "ocannl/core/opt": 1_400,
     "ocannl/core/runtime": 4_150,
     "ocannl/core/schedule": 10_900,
