@@ -74,6 +74,47 @@ Projections Reordered(Projections nest, absl::Span<const IteratorId> order) {
   return nest;
 }
 
+bool Reduces(const LoopExtents& extents, const Indices& lhs) {
+  std::vector<IteratorId> loops;
+  AddLoops(lhs, loops);
+  return loops.size() < extents.size();
+}
+
+Assign WithoutUnitLoops(Assign assign) {
+  LoopExtents extents;
+  IdVector<IteratorId, Affine> values;
+  for (const int64_t extent : assign.extents) {
+    values.push_back(extent == 1 ? Affine(0) : Iterator(extents.Add(extent)));
+  }
+  auto substitute = [&](Affine& index) {
+    index = index.Substitute([&](Symbol symbol) -> Affine {
+      if (symbol.kind == Symbol::kStatic) return symbol;
+      return values[symbol.iterator()];
+    });
+  };
+  assign.extents = std::move(extents);
+  absl::c_for_each(assign.lhs_indices, substitute);
+  for (Source& source : assign.sources) {
+    WalkArrays(source, [&](ReadArray& read) {
+      absl::c_for_each(read.indices, substitute);
+    });
+    auto* number = std::get_if<ReadIndex>(&source);
+    if (number != nullptr) substitute(number->index);
+  }
+  return assign;
+}
+
+void RemoveUnitLoops(Assignments& code) {
+  for (Assignment& assignment : code.list) {
+    auto* assign = std::get_if<Assign>(&assignment);
+    if (assign == nullptr || !absl::c_linear_search(assign->extents, 1) ||
+        (assign->accum && Reduces(assign->extents, assign->lhs_indices))) {
+      continue;
+    }
+    *assign = WithoutUnitLoops(std::move(*assign));
+  }
+}
+
 std::optional<Indices> RepeatIndices(const Shape& from, const Shape& of) {
   const Dims one = from.dims();
   if (NumElements(one) == 1) return Indices(one.size(), Affine(0));

@@ -36,6 +36,18 @@ void AddLoops(const Indices& indices, std::vector<IteratorId>& order);
 // The nest with the loops of `order` alone, in that order.
 Projections Reordered(Projections nest, absl::Span<const IteratorId> order);
 
+// Whether the nest reduces: a loop, also one of one iteration, is not in the
+// indices of the left side.
+bool Reduces(const LoopExtents& extents, const Indices& lhs);
+
+// The assignment without its loops of one iteration, whose iterators are 0.
+Assign WithoutUnitLoops(Assign assign);
+
+// Removes loops of one iteration from assignments that reduce nothing. A
+// reduction keeps them: its axes decide the order of its terms
+// (loop/split_reduce.h).
+void RemoveUnitLoops(Assignments& code);
+
 // The cells of an array of shape `from` that an array of shape `of` reads, in
 // the loops of CellLoops, if `from` is repeated. Its axes pair up with the last
 // axes of each row, or it has one cell, whatever its axes. Null if neither.

@@ -170,7 +170,7 @@ class ForwardBuilder {
       return;
     }
     const bool accumulates =
-        source.accum && (RoundsTwice(id, source) || !IsPartitioned(id, pieces));
+        source.accum && (RoundsTwice(id, source) || !IsPartitioned(id, source, pieces));
     for (size_t i = 0; i < pieces.size(); ++i) {
       FromPiece(id, source, std::move(pieces[i]), accumulates,
                 accumulates && i == 0);
@@ -183,11 +183,18 @@ class ForwardBuilder {
     return source.op == Op::kFma && IsNarrow(graph_[id].dtype);
   }
 
-  // Whether no cell gets two terms, so that accumulating is setting.
-  bool IsPartitioned(TensorId id,
+  // Whether no cell gets two terms, so that accumulating is setting. A sum or
+  // an extreme of floats over an axis of one cell ends as over more, with +0.
+  bool IsPartitioned(TensorId id, const ComputeSource& source,
                      absl::Span<const ProjectedPiece> pieces) const {
+    const DType dtype = graph_[id].dtype;
+    const bool ends_with_zero = EndsWithZero(*source.accum, dtype);
     std::vector<Projections> nests;
     for (const ProjectedPiece& piece : pieces) {
+      if (ends_with_zero &&
+          Reduces(piece.projections.extents, piece.projections.lhs)) {
+        return false;
+      }
       nests.push_back({piece.projections.extents, piece.projections.lhs, {}});
     }
     return IsPartition(nests, shapes_.at(id).dims());
@@ -197,7 +204,8 @@ class ForwardBuilder {
   void Gather(TensorId id, const ComputeSource& source, GatherIndices gather) {
     const Projections all = {
         .extents = gather.extents, .lhs = gather.cells, .operands = {}};
-    const bool sums = !IsPartition({all}, shapes_.at(id).dims());
+    const bool sums = Reduces(all.extents, all.lhs) ||
+                      !IsPartition({all}, shapes_.at(id).dims());
     Array array = ValueArray(graph_, shapes_, id);
     if (sums) {
       array = {.name = absl::StrCat(array.name, ".terms"),
@@ -327,6 +335,7 @@ absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
     builder.Compute(id);
     if (!IsLeaf(graph, id)) computed_by.forward.emplace(id, root);
   }
+  RemoveUnitLoops(builder.code());
   return std::move(builder.code());
 }
 
@@ -372,6 +381,7 @@ Assignments Initialize(const Graph& graph, const Shapes& shapes,
     }
     builder.Copy(parameter, *init);
   }
+  RemoveUnitLoops(builder.code());
   return std::move(builder.code());
 }
 

@@ -124,6 +124,7 @@ class Contractor {
   void Set(const ReadArray& to, absl::Span<const ReadArray> terms) {
     const Projections nest = NestOf(to, terms);
     const bool sums =
+        Reduces(nest.extents, nest.lhs) ||
         !IsBijective(nest.extents, nest.lhs, code_.arrays[to.array].dims);
     Append(to, terms, nest, sums ? std::optional(Op::kAdd) : std::nullopt,
            sums);

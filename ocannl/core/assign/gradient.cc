@@ -57,7 +57,7 @@ struct TermNumbers {
     }
     for (IteratorId k : p.extents.ids()) {
       // No program runs so long.
-      if (told[k] || count > kMost / p.extents[k]) continue;
+      if (told[k] || p.extents[k] == 1 || count > kMost / p.extents[k]) continue;
       number = p.extents[k] * number + Iterator(k);
       count *= p.extents[k];
     }
@@ -430,6 +430,7 @@ BackwardCode BackpropCode(const Graph& graph, const Shapes& shapes,
   seed.Fill(order.back(), 1);
   Backprop backprop(graph, shapes);
   for (size_t k = order.size(); k-- > 0;) backprop.Propagate(order[k]);
+  RemoveUnitLoops(backprop.code());
   return {.zero_grads = std::move(zero_grads.code()),
           .seed = std::move(seed.code()),
           .backprop = std::move(backprop.code())};

@@ -29,6 +29,7 @@ std::optional<Interval> Reached(const Affine& index, const LoopExtents& extents,
   for (const Affine::Term& term : terms) {
     if (term.symbol.kind != Symbol::kIterator) return std::nullopt;
     const IteratorId loop = term.symbol.iterator();
+    if (extents[loop] == 1) continue;
     int64_t span;
     if (term.factor < reach || used[loop] ||
         __builtin_mul_overflow(term.factor, extents[loop] - 1, &span) ||

@@ -22,9 +22,10 @@ std::optional<int64_t> CellsInARow(const Affine& index,
   });
   int64_t cells = 1;
   for (const Affine::Term& term : terms) {
+    if (term.symbol.kind != Symbol::kIterator) return std::nullopt;
     const IteratorId loop = term.symbol.iterator();
-    if (term.symbol.kind != Symbol::kIterator || term.factor != cells ||
-        used[loop] || __builtin_mul_overflow(cells, extents[loop], &cells)) {
+    if (extents[loop] == 1) continue;
+    if (term.factor != cells || used[loop] || __builtin_mul_overflow(cells, extents[loop], &cells)) {
       return std::nullopt;
     }
     used[loop] = true;

@@ -12,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/pad.h"
 #include "ocannl/core/assign/stored.h"
 #include "ocannl/core/assign/widen.h"
@@ -117,6 +118,13 @@ bool IsZero(const Assignments& code, const Step& step) {
          ReachesAll(code, *step.assign);
 }
 
+// Whether the assignment is a reduction that ends with `+ 0`.
+bool EndsWithZero(const Assignments& code, const Assign& assign) {
+  return assign.accum && !assign.lookup &&
+         EndsWithZero(*assign.accum, code.arrays[assign.lhs].dtype) &&
+         Reduces(assign.extents, assign.lhs_indices);
+}
+
 // Elides an assignment that only zeroes what the next one to touch the array
 // adds to, if the addition can start the cells itself: it comes once a cell,
 // and becomes an assignment, or it ends a sum in lanes.
@@ -139,6 +147,9 @@ std::vector<Step> ElideZeroInit(const Assignments& code) {
       step.resets = !step.sets && FindLanes(code, *assign);
       if (step.sets || step.resets) steps[zero].assign = nullptr;
     }
+    step.sets |= assign->reset && EndsWithZero(code, *assign) &&
+                 IsBijective(assign->extents, assign->lhs_indices,
+                             code.arrays[assign->lhs].dims);
     zero = IsZero(code, step) ? static_cast<int32_t>(steps.size()) - 1
                               : int32_t{-1};
   }
@@ -267,17 +278,19 @@ class Lowering {
   void LowerStep(const Step& step, size_t number) {
     if (step.assign == nullptr) return;
     if (!step.sets && !step.resets) return LowerAssign(*step.assign);
+    const bool ends_with_zero = EndsWithZero(code_, *step.assign);
     Assign starts = owned_ != nullptr
                         ? std::move(std::get<Assign>(owned_->list[number]))
                         : *step.assign;
     if (step.sets) starts.accum.reset();
     starts.reset = step.resets;
-    LowerAssign(starts);
+    LowerAssign(starts, step.sets && ends_with_zero);
   }
 
   void Emit(Stmt stmt) { program_.body.stmts.push_back(std::move(stmt)); }
 
-  void LowerAssign(const Assign& assign) {
+  // If it `adds_zero`, it sets what is the only term of a reduction.
+  void LowerAssign(const Assign& assign, bool adds_zero = false) {
     if (IsZero(code_, {&assign}) && !assign.extents.empty()) {
       return Emit(ZeroOut{buffer_of_[assign.lhs]});
     }
@@ -285,10 +298,10 @@ class Lowering {
     const bool first = lanes && assign.reset && ReachesAll(code_, assign);
     if (assign.reset && !first) Reset(assign);
     IdVector<IteratorId, IteratorId> iterators;  // of the loops
-    for (size_t k = 0; k < assign.extents.size(); ++k) {
-      iterators.push_back(next_iterator_++);
+    for (const int64_t extent : assign.extents) {
+      iterators.push_back(extent == 1 ? IteratorId{} : next_iterator_++);
     }
-    Stmt stmt = AssignAt(assign, iterators);
+    Stmt stmt = AssignAt(assign, iterators, adds_zero);
     if (!lanes) return EmitNest(iterators, assign.extents, std::move(stmt));
     const DType dtype = code_.arrays[assign.lhs].dtype;
     Reduction reduction{.iterators = std::move(iterators),
@@ -301,11 +314,15 @@ class Lowering {
 
   // The assignment at one point of its loops.
   Stmt AssignAt(const Assign& assign,
-                const IdVector<IteratorId, IteratorId>& iterators) {
+                const IdVector<IteratorId, IteratorId>& iterators,
+                bool adds_zero) {
     auto rename = [&](Symbol symbol) -> Affine {
-      return symbol.kind == Symbol::kStatic
-                 ? Static(static_of_[symbol.number])
-                 : Iterator(iterators[symbol.iterator()]);
+      if (symbol.kind == Symbol::kStatic) {
+        return Static(static_of_[symbol.number]);
+      }
+      const IteratorId loop = symbol.iterator();
+      if (assign.extents[loop] == 1) return 0;
+      return Iterator(iterators[loop]);
     };
     auto renamed = [&](const Indices& indices) {
       Indices to;
@@ -340,6 +357,7 @@ class Lowering {
       row = {target, assign.lookup->axis, cell(std::get<ReadArray>(ids))};
     }
     Expr value(&program_.exprs, rhs);
+    if (adds_zero) value = value + 0;
     if (assign.accum) {
       const Expr old = row ? program_.Read(*row) : program_.Read(target);
       value = Accumulated(old, *assign.accum, value);
@@ -390,6 +408,7 @@ class Lowering {
   void EmitNest(const std::vector<IteratorId>& iterators,
                 const std::vector<int64_t>& extents, Stmt stmt) {
     for (size_t k = iterators.size(); k-- > 0;) {
+      if (extents[k] == 1) continue;
       For loop{LoopKind::kFor, iterators[k], extents[k], {}};
       loop.body.stmts.push_back(std::move(stmt));
       stmt = std::move(loop);

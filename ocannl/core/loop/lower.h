@@ -7,9 +7,9 @@
 //   y =: 0; y =+ e   y[i] := e[i]     where y =+ reaches each cell once
 //   y =:+ e          zero_out y; then the accumulation
 //
-// A reduction of 32 contiguous elements or more is summed in 64 lanes, then by
-// a tree (split_reduce.h), unless a loop of its nest over the result could be
-// vectorised. Other reductions keep the order of their loops.
+// A reduction of contiguous elements is summed in up to 64 lanes, then by a tree
+// (split_reduce.h). Contractions and all other reductions keep the order of
+// their loops. Loops of one iteration are left out here.
 //
 // Floats of 8 and 16 bits are widened to f32 where they are read and rounded
 // where they are stored; their sums are summed in f32 (widen.h).

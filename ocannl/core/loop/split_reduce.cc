@@ -14,52 +14,104 @@
 namespace ocannl {
 namespace {
 
-bool DependsOn(const Strides& access, absl::Span<const size_t> loops) {
-  return absl::c_any_of(loops, [&](size_t loop) { return access[loop] != 0; });
+bool Has(const AxisAccess& access, size_t loop) {
+  const Symbol symbol = Iterator({static_cast<int32_t>(loop)});
+  return absl::c_any_of(access.indices, [&](const Affine& index) {
+    return index.FactorOf(symbol) != 0;
+  });
 }
 
-// Whether `a` depends on one of `loops` that `b` does not depend on.
-bool DependsAlone(const Strides& a, const Strides& b,
-                  absl::Span<const size_t> loops) {
-  return absl::c_any_of(
-      loops, [&](size_t loop) { return a[loop] != 0 && b[loop] == 0; });
+bool HasAny(const AxisAccess& access, absl::Span<const size_t> loops) {
+  return absl::c_any_of(loops, [&](size_t loop) { return Has(access, loop); });
 }
 
-bool IsContraction(absl::Span<const size_t> output,
-                   absl::Span<const size_t> reduced,
-                   const std::vector<Strides>& loads) {
-  for (const Strides& a : loads) {
-    for (const Strides& b : loads) {
-      bool share = absl::c_any_of(
-          reduced, [&](size_t loop) { return a[loop] != 0 && b[loop] != 0; });
-      if (share && DependsAlone(a, b, output) && DependsAlone(b, a, output)) {
-        return true;
-      }
+// Along how many axes of the target's a load may be repeated.
+int64_t CountFixed(const AxisAccess& access) {
+  int64_t count = 0;
+  for (size_t axis = 0; axis < access.dims.size(); ++axis) {
+    count += access.dims[axis] == 1 && access.indices[axis] == Affine(0);
+  }
+  return count;
+}
+
+struct Axes {
+  std::vector<size_t> staying;
+  std::vector<size_t> reduced;
+};
+
+bool IsContraction(const Axes& axes, const AxisAccess& target,
+                   const std::vector<AxisAccess>& loads) {
+  // Whether `a` has a staying axis that `b` lacks.
+  auto has_alone = [&](const AxisAccess& a, const AxisAccess& b) {
+    const int64_t alone = absl::c_count_if(axes.staying, [&](size_t loop) {
+      return Has(a, loop) && !Has(b, loop);
+    });
+    return alone > 0 && alone > CountFixed(b) - CountFixed(target);
+  };
+  for (const AxisAccess& a : loads) {
+    for (const AxisAccess& b : loads) {
+      const bool share = absl::c_any_of(axes.reduced, [&](size_t loop) {
+        return Has(a, loop) && Has(b, loop);
+      });
+      if (share && has_alone(a, b)) return true;
     }
   }
   return false;
+}
+
+// The reduced loops that are the last axes of a load, the innermost first: all
+// of these axes but the outermost one as a whole.
+std::vector<size_t> LastLoops(absl::Span<const int64_t> extents,
+                              absl::Span<const size_t> reduced,
+                              const AxisAccess& load) {
+  std::vector<size_t> loops;
+  for (size_t axis = load.dims.size(); axis-- > 0;) {
+    const Affine& index = load.indices[axis];
+    if (index.terms().size() != 1 || index.terms()[0].factor != 1 ||
+        index.terms()[0].symbol.kind != Symbol::kIterator) {
+      return loops;
+    }
+    const auto loop = static_cast<size_t>(index.terms()[0].symbol.number);
+    if (!absl::c_linear_search(reduced, loop)) return loops;
+    if (extents[loop] != 1) loops.push_back(loop);
+    if (index.offset() != 0 || extents[loop] != load.dims[axis]) return loops;
+  }
+  return loops;
 }
 
 // The innermost of the reduced loops that are one contiguous run, the innermost
 // one first.
 std::vector<size_t> FindRun(absl::Span<const int64_t> extents,
                             absl::Span<const size_t> reduced,
-                            const std::vector<Strides>& loads) {
+                            const std::vector<AxisAccess>& loads) {
+  std::vector<std::vector<size_t>> last;
+  for (const AxisAccess& load : loads) {
+    last.push_back(LastLoops(extents, reduced, load));
+  }
   std::vector<size_t> run;
-  int64_t length = 1;
   for (size_t k = reduced.size(); k-- > 0;) {
-    size_t loop = reduced[k];
+    const size_t loop = reduced[k];
+    if (extents[loop] == 1) continue;
     bool depends = false;
-    for (const Strides& load : loads) {
-      bool expected = run.empty() ? load[loop] != 0 : DependsOn(load, run);
-      if (load[loop] != (expected ? length : 0)) return run;
-      depends |= expected;
+    for (size_t load = 0; load < loads.size(); ++load) {
+      const bool has = Has(loads[load], loop);
+      if (has != (run.empty() ? has : HasAny(loads[load], run))) return run;
+      if (has && (last[load].size() <= run.size() ||
+                  last[load][run.size()] != loop)) {
+        return run;
+      }
+      depends |= has;
     }
     if (!depends) return run;
     run.push_back(loop);
-    length *= extents[loop];
   }
   return run;
+}
+
+int64_t LanesIn(absl::Span<const int64_t> extents, const LaneSplit& lanes) {
+  int64_t count = lanes.rows;
+  for (size_t loop : lanes.inner) count *= extents[loop];
+  return count;
 }
 
 class Splitter {
@@ -70,11 +122,12 @@ class Splitter {
         reduction_(reduction),
         lanes_(lanes),
         next_iterator_(next_iterator) {
-    for (size_t loop : lanes.inner) row_ *= reduction.extents[loop];
+    const int64_t count = LanesIn(reduction.extents, lanes);
+    row_ = count / lanes.rows;
     buffer_ = program.buffers.Add(
         {.name = program.UnusedName(absl::StrCat(target().name, ".lanes")),
          .dtype = target().dtype,
-         .dims = {lanes.rows * row_},
+         .dims = {count},
          .role = Role::kPrivate});
   }
 
@@ -118,7 +171,7 @@ class Splitter {
   // Puts the loops that are `wanted` around the block.
   void Enclose(Block& block, absl::FunctionRef<bool(size_t)> wanted) const {
     for (size_t loop = reduction_.extents.size(); loop-- > 0;) {
-      if (!wanted(loop)) continue;
+      if (reduction_.extents[loop] == 1 || !wanted(loop)) continue;
       For around{LoopKind::kFor, reduction_.iterators[loop],
                  reduction_.extents[loop], std::move(block)};
       block = {.stmts = {std::move(around)}};
@@ -224,8 +277,12 @@ class Splitter {
 
   Stmt Store() {
     const Access& target = reduction_.set.target;
-    return Set{target, reduction_.first ? program_.Read(Lane(0)).id()
-                                        : Combined(target, Lane(0))};
+    Expr value = program_.Read(Lane(0));
+    if (!reduction_.first) {
+      value = Expr(&program_.exprs, Combined(target, Lane(0)));
+    }
+    if (reduction_.accum != Op::kMul) value = value + 0;
+    return Set{target, value.id()};
   }
 
   LoopProgram& program_;
@@ -238,38 +295,16 @@ class Splitter {
 
 }  // namespace
 
-Strides StridesOf(const Indices& indices, absl::Span<const int64_t> dims,
-                  size_t num_loops) {
-  IdVector<IteratorId, int64_t> strides(num_loops, 0);
-  int64_t cells = 1;
-  for (size_t axis = dims.size(); axis-- > 0; cells *= dims[axis]) {
-    for (IteratorId loop : strides.ids()) {
-      strides[loop] += cells * indices[axis].FactorOf(Iterator(loop));
-    }
-  }
-  return strides;
-}
-
 std::optional<LaneSplit> FindLanes(absl::Span<const int64_t> extents,
-                                   const Strides& target,
-                                   const std::vector<Strides>& loads) {
-  std::vector<size_t> output;
-  std::vector<size_t> reduced;
+                                   const AxisAccess& target,
+                                   const std::vector<AxisAccess>& loads) {
+  Axes axes;
   for (size_t loop = 0; loop < extents.size(); ++loop) {
-    if (extents[loop] == 1) continue;
-    (target[loop] != 0 ? output : reduced).push_back(loop);
+    (Has(target, loop) ? axes.staying : axes.reduced).push_back(loop);
   }
-  if (IsContraction(output, reduced, loads)) return std::nullopt;
-  const std::vector<size_t> run = FindRun(extents, reduced, loads);
-  int64_t length = 1;
-  for (size_t loop : run) length *= extents[loop];
-  if (length < kMinSplitExtent) return std::nullopt;
-  for (const Strides& load : loads) {
-    if (!DependsOn(load, run)) continue;
-    for (size_t loop : output) {
-      if (load[loop] == 1) return std::nullopt;
-    }
-  }
+  if (IsContraction(axes, target, loads)) return std::nullopt;
+  const std::vector<size_t> run = FindRun(extents, axes.reduced, loads);
+  if (run.empty()) return std::nullopt;
   LaneSplit lanes;
   int64_t row = 1;
   for (size_t loop : run) {
@@ -291,17 +326,22 @@ std::optional<LaneSplit> FindLanes(const Assignments& code,
                       ((op == Op::kAdd || op == Op::kMul) &&
                        IsFloat(code.arrays[assign.lhs].dtype));
   if (!splits || assign.lookup || ReadsSource(assign, assign.lhs)) return {};
-  auto strides = [&](int32_t array, const Indices& indices) {
-    return StridesOf(indices, code.arrays[array].dims, assign.extents.size());
+  auto access = [&](int32_t array, const Indices& indices) {
+    return AxisAccess{indices, code.arrays[array].dims};
   };
-  std::vector<Strides> loads;
+  std::vector<AxisAccess> loads;
   for (const Source& source : assign.sources) {
     WalkArrays(source, [&](const ReadArray& read) {
-      loads.push_back(strides(read.array, read.indices));
+      loads.push_back(access(read.array, read.indices));
     });
   }
-  return FindLanes(assign.extents, strides(assign.lhs, assign.lhs_indices),
-                   loads);
+  std::optional<LaneSplit> lanes =
+      FindLanes(assign.extents, access(assign.lhs, assign.lhs_indices), loads);
+  const bool is_exact = op == Op::kMin || op == Op::kMax;
+  if (lanes && is_exact && LanesIn(assign.extents, *lanes) < kMaxLanes / 2) {
+    return std::nullopt;
+  }
+  return lanes;
 }
 
 Stmt SplitReduce(LoopProgram& program, const Reduction& reduction,

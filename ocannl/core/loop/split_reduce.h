@@ -10,10 +10,13 @@
 //     vec i3 = 0 to 35 { y.lanes[i3] := y.lanes[i3] + x[i0, i3 + 64]; }
 //     vec i4 = 0 to 31 { y.lanes[i4] := y.lanes[i4] + y.lanes[i4 + 32]; }
 //     ... 16, 8, 4, 2, then 1
-//     y[i0] := y[i0] + y.lanes[0];
+//     y[i0] := y[i0] + y.lanes[0] + 0;
 //   }
 //
-// Changes roundings, so it belongs to Lower, and shapes and strides alone
+// Fewer terms have fewer lanes, and the same tree without those. The `+ 0` makes
+// a result of -0 one of 0.
+//
+// Changes roundings, so it belongs to Lower, and the axes of arrays alone
 // decide. The error is that of sums of 1/64 of the length. The constants are
 // part of what a program means; `bazel run //experiments:bench --
 // --filter=reduce/,rows/` shows what they make of it.
@@ -31,13 +34,14 @@
 
 namespace ocannl {
 
-inline constexpr int64_t kMinSplitExtent = 32;
 inline constexpr int64_t kMaxLanes = 64;
 
-// The linear stride of an access along each loop, in cells.
-using Strides = std::vector<int64_t>;
-Strides StridesOf(const Indices& indices, absl::Span<const int64_t> dims,
-                  size_t num_loops);
+// The index of an array on each axis, and the sizes of the axes. Loop k of the
+// nest is Iterator({k}); a loop of one iteration is a loop here.
+struct AxisAccess {
+  absl::Span<const Affine> indices;
+  absl::Span<const int64_t> dims;
+};
 
 // How the reduced loops become lanes: these are `rows` iterations of the
 // loop `chunked`, if any, times all iterations of the loops `inner`. Loops are
@@ -48,20 +52,28 @@ struct LaneSplit {
   std::vector<size_t> inner;
 };
 
-// The lanes of a nest of loops over `extents`, or none where the target is
-// better accumulated in order. There are lanes if
-//  - the innermost reduced loops, which have stride 0 in the target, make one
-//    run: a load that depends on one of them depends on all, contiguously;
-//    there is such a load;
-//  - the run has kMinSplitExtent iterations or more;
-//  - no loop of the target has stride 1 in such a load, and the nest is no
-//    contraction: of the loads that share a reduced loop no two depend each on
-//    a loop of the target that the other does not depend on.
+// The lanes of a nest of loops over `extents`, or none where the terms of a cell
+// are accumulated in order. A loop stays if the target's indices have it, and is
+// reduced otherwise. There are lanes if
+//  - the innermost reduced loops make one run: they are the last axes of each
+//    load that has one of them, as a whole but for the outermost one, and there
+//    is such a load;
+//  - the nest is no contraction: of two loads that share a reduced loop, none
+//    has a loop that stays and that the other lacks.
+// The extents of loops that stay do not matter. An axis of one cell without a
+// loop is one along which the load is repeated: it counts as any loop that
+// stays, and no run reaches across it.
+//
+// The lane of a term depends on the extents of the inner loops of the run alone.
+// So terms of 0 at the end of the outermost reduced loop change no bit.
 std::optional<LaneSplit> FindLanes(absl::Span<const int64_t> extents,
-                                   const Strides& target,
-                                   const std::vector<Strides>& loads);
+                                   const AxisAccess& target,
+                                   const std::vector<AxisAccess>& loads);
 
-// The lanes of an accumulation of `code`, if it is to be split.
+// The lanes of an accumulation of `code`, if it has some. This decides the form
+// of every sum: without lanes it is a chain. It sees the axes of the
+// assignment's arrays, with the loops of one iteration. Extremes are exact in
+// any order, so short ones, and integers, stay in order.
 std::optional<LaneSplit> FindLanes(const Assignments& code,
                                    const Assign& assign);
 

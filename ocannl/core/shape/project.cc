@@ -9,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/shape/rules.h"
@@ -90,6 +91,13 @@ class Projector {
   Projector(const NameSizes& sizes, const EinsumPiece& piece)
       : sizes_(sizes), piece_(piece) {}
 
+  // Before any index: which names have an axis of more than one cell.
+  void See(const AxisNames& names, const Dims& dims) {
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (names[i].is_plain() && dims[i] != 1) wide_.insert(names[i].name);
+    }
+  }
+
   // The index of each axis; a name that is new gets the next loop.
   Indices IndicesOf(const AxisNames& names, const Dims& dims) {
     Indices indices;
@@ -132,7 +140,7 @@ class Projector {
   }
 
   Affine Loop(const std::string& name, int64_t size) {
-    if (size == 1) return 0;
+    if (size == 1 && wide_.contains(name)) return 0;
     auto [at, is_new] = loops_.try_emplace(name, extents_.next_id());
     if (is_new) extents_.push_back(size);
     return Iterator(at->second);
@@ -140,38 +148,38 @@ class Projector {
 
   const NameSizes& sizes_;
   const EinsumPiece& piece_;
+  absl::flat_hash_set<std::string> wide_;
   LoopExtents extents_;
   absl::flat_hash_map<std::string, IteratorId> loops_;
 };
 
-// Whether all tensors have one cell, so that there is no loop, and no spec
-// tells more than one piece or a position.
+// Whether the tensor is pointwise and all have one cell and the same axes, so
+// that there is no loop, and no spec tells more than one piece.
 bool IsOfOneCell(const Shapes& shapes, TensorId id,
                  const TensorSource& source) {
   const auto* compute = std::get_if<ComputeSource>(&source);
-  if (compute == nullptr || compute->spec() != nullptr) return false;
-  auto is_one_cell = [&](TensorId tensor) {
-    return absl::c_all_of(shapes.at(tensor).rows, [](const Dims& row) {
-      return absl::c_all_of(row, [](int64_t size) { return size == 1; });
-    });
-  };
-  return is_one_cell(id) && absl::c_all_of(compute->operands, is_one_cell);
+  if (compute == nullptr || compute->spec() != nullptr ||
+      std::holds_alternative<ComputeSource::Compose>(compute->logic)) {
+    return false;
+  }
+  const Shape& shape = shapes.at(id);
+  const bool is_one_cell = absl::c_all_of(shape.rows, [](const Dims& row) {
+    return absl::c_all_of(row, [](int64_t size) { return size == 1; });
+  });
+  return is_one_cell && absl::c_all_of(compute->operands, [&](TensorId k) {
+           return shapes.at(k).rows == shape.rows;
+         });
 }
 
 // The projections of such a tensor.
-ProjectedPiece OneCell(const Shapes& shapes, TensorId id,
-                       absl::Span<const TensorId> operands) {
-  auto first = [&](TensorId tensor) {
-    const Shape& shape = shapes.at(tensor);
-    return Indices(
-        shape.rows[0].size() + shape.rows[1].size() + shape.rows[2].size(),
-        Affine(0));
-  };
+ProjectedPiece OneCell(const Shape& shape, size_t operands) {
+  const Indices first(
+      shape.rows[0].size() + shape.rows[1].size() + shape.rows[2].size(),
+      Affine(0));
   ProjectedPiece piece;
-  piece.projections.lhs = first(id);
-  piece.projections.operands.reserve(operands.size());
-  for (size_t k = 0; k < operands.size(); ++k) {
-    piece.projections.operands.push_back(first(operands[k]));
+  piece.projections.lhs = first;
+  piece.projections.operands.assign(operands, first);
+  for (size_t k = 0; k < operands; ++k) {
     piece.operands.push_back(static_cast<int>(k));
   }
   return piece;
@@ -211,7 +219,7 @@ std::vector<ProjectedPiece> ProjectPieces(const Graph& graph,
   const TensorSource& source = graph[id].source;
   std::vector<ProjectedPiece> projected;
   if (IsOfOneCell(shapes, id, source)) {
-    projected.push_back(OneCell(shapes, id, OperandsOf(source)));
+    projected.push_back(OneCell(shapes.at(id), OperandsOf(source).size()));
     return projected;
   }
   Naming naming = NameAxes(shapes, id, source);
@@ -226,6 +234,10 @@ std::vector<ProjectedPiece> ProjectPieces(const Graph& graph,
   for (EinsumPiece& piece : PiecesOf(source)) {
     if (IsEmpty(piece, naming, sizes)) continue;
     Projector projector(sizes, piece);
+    projector.See(naming.result, shapes.at(id).dims());
+    for (int k : piece.operands) {
+      projector.See(naming.operands[k], shapes.at(operands[k]).dims());
+    }
     Projections projections;
     projections.lhs = projector.IndicesOf(naming.result, shapes.at(id).dims());
     for (int k : piece.operands) {

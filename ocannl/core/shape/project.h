@@ -18,7 +18,8 @@ namespace ocannl {
 // The projections of the code that computes `id`, a ComputeSource or a
 // SliceSource whose shape is in `shapes`. The axes of the result come first,
 // in memory order, then the reduced ones by first appearance in the operands.
-// An axis of size 1 has no loop: its index is 0.
+// An axis of size 1 has a loop of one iteration, unless another axis of its
+// name has more cells: then it is repeated, and its index is 0.
 // CHECK-fails if a concatenation needs more than one nest.
 Projections Project(const Graph& graph, const Shapes& shapes, TensorId id);
 

@@ -46,14 +46,20 @@ std::optional<Op> AccumulationOf(const LoopProgram& program, const Set& set) {
   return fma ? Op::kAdd : apply->op;
 }
 
-// By how many cells each loop moves `access`.
-Strides StridesIn(const LoopProgram& program, const Access& access,
-                  const std::vector<IteratorId>& iterators) {
-  Strides strides;
-  for (IteratorId iterator : iterators) {
-    strides.push_back(StrideOf(program, access, iterator));
+// The indices with loop k of the nest as Iterator({k}), as FindLanes has it;
+// loops around the nest do not move.
+Indices InNest(const Access& access,
+               const std::vector<IteratorId>& iterators) {
+  Indices indices;
+  for (const Affine& index : access.indices) {
+    indices.push_back(index.Substitute([&](Symbol symbol) -> Affine {
+      if (symbol.kind == Symbol::kStatic) return symbol;
+      const auto found = absl::c_find(iterators, symbol.iterator());
+      const auto place = static_cast<int32_t>(found - iterators.begin());
+      return found == iterators.end() ? Static(0) : Iterator({place});
+    }));
   }
-  return strides;
+  return indices;
 }
 
 }  // namespace
@@ -77,17 +83,22 @@ absl::Status SplitReduce(LoopProgram& program, IteratorId loop) {
                      " is no sum, product or extreme of floats: `for` loops "
                      "around y := y + x");
   }
-  std::vector<Strides> loads;
+  std::vector<Indices> indices = {InNest(set->target, iterators)};
+  std::vector<BufferId> buffers = {set->target.buffer};
   WalkReads(program, set->value, [&](const Access& read) {
     if (read == set->target) return;
-    loads.push_back(StridesIn(program, read, iterators));
+    indices.push_back(InNest(read, iterators));
+    buffers.push_back(read.buffer);
   });
-  const std::optional<LaneSplit> lanes =
-      FindLanes(extents, StridesIn(program, set->target, iterators), loads);
+  std::vector<AxisAccess> accesses;
+  for (size_t k = 0; k < indices.size(); ++k) {
+    accesses.push_back({indices[k], program.buffers[buffers[k]].dims});
+  }
+  const std::optional<LaneSplit> lanes = FindLanes(
+      extents, accesses[0], {accesses.begin() + 1, accesses.end()});
   if (!lanes) {
-    return UserError("the loop over ", Name(loop), " reduces no run of ",
-                     kMinSplitExtent, " cells side by side or more, or is ",
-                     "better accumulated in order");
+    return UserError("the loop over ", Name(loop), " reduces no run of cells ",
+                     "side by side, or is accumulated in order");
   }
   const Reduction reduction{.iterators = std::move(iterators),
                             .extents = std::move(extents),
