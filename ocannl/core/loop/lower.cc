@@ -374,14 +374,18 @@ class Lowering {
     const BufferId buffer = buffer_of_[assign.lhs];
     double neutral = assign.accum ? NeutralElement(*assign.accum) : 0;
     if (neutral == 0) return Emit(ZeroOut{buffer});
-    std::vector<IteratorId> iterators;
-    Access target{buffer, {}};
-    for (size_t axis = 0; axis < array.dims.size(); ++axis) {
+    const CellLoops cells(array.dims);
+    IdVector<IteratorId, IteratorId> iterators;
+    for (size_t k = 0; k < cells.extents.size(); ++k) {
       iterators.push_back(next_iterator_++);
-      target.indices.push_back(Iterator(iterators.back()));
+    }
+    Access target{buffer, {}};
+    for (const Affine& index : cells.indices) {
+      target.indices.push_back(index.Substitute(
+          [&](Symbol symbol) { return Iterator(iterators[symbol.iterator()]); }));
     }
     Expr value = Literal(program_.exprs, array.dtype, neutral);
-    EmitNest(iterators, array.dims, Set{std::move(target), value.id()});
+    EmitNest(iterators, cells.extents, Set{std::move(target), value.id()});
   }
 
   Expr Accumulated(Expr cell, Op accum, Expr term) {
