@@ -98,6 +98,11 @@ bool ReachesAll(const Assignments& code, const Assign& assign) {
                                         code.arrays[assign.lhs].dims);
 }
 
+bool ReachesOnce(const Assignments& code, const Assign& assign) {
+  return !assign.lookup && IsBijective(assign.extents, assign.lhs_indices,
+                                       code.arrays[assign.lhs].dims);
+}
+
 // How an assignment of the code is lowered.
 struct Step {
   const Assign* assign;  // null: elided
@@ -105,6 +110,8 @@ struct Step {
   // them, as it comes once a cell, or resets them itself.
   bool sets = false;
   bool resets = false;
+  // That no cell is -0 before it, in the whole array.
+  bool from_zero = false;
 
   std::optional<Op> accum() const {
     return sets ? std::nullopt : assign->accum;
@@ -125,6 +132,17 @@ bool EndsWithZero(const Assignments& code, const Assign& assign) {
          Reduces(assign.extents, assign.lhs_indices);
 }
 
+bool IsExtreme(const Assign& assign) {
+  return assign.accum == Op::kMin || assign.accum == Op::kMax;
+}
+
+// The loops that reach the cells that `assign` sums into, and their indices.
+Projections SumsOf(const Assign& assign) {
+  std::vector<IteratorId> order;
+  AddLoops(assign.lhs_indices, order);
+  return Reordered({assign.extents, assign.lhs_indices, {}}, order);
+}
+
 // Elides an assignment that only zeroes what the next one to touch the array
 // adds to, if the addition can start the cells itself: it comes once a cell,
 // and becomes an assignment, or it ends a sum in lanes.
@@ -133,6 +151,9 @@ std::vector<Step> ElideZeroInit(const Assignments& code) {
   steps.reserve(code.list.size());
   // What zeroes each array, if nothing has touched it since.
   std::vector<int32_t> zero_of(code.arrays.size(), -1);
+  // Whether all that was written to each array since it was zeroed is sums that
+  // end with `+ 0`.
+  std::vector<bool> from_zero(code.arrays.size(), false);
   for (const Assignment& assignment : code.list) {
     const Assign* assign = std::get_if<Assign>(&assignment);
     if (assign == nullptr) continue;
@@ -141,15 +162,15 @@ std::vector<Step> ElideZeroInit(const Assignments& code) {
     for (const Source& source : assign->sources) WalkArrays(source, touch);
     int32_t& zero = zero_of[assign->lhs];
     if (zero >= 0 && assign->accum == Op::kAdd && !assign->reset) {
-      step.sets =
-          !assign->lookup && IsBijective(assign->extents, assign->lhs_indices,
-                                         code.arrays[assign->lhs].dims);
+      step.sets = ReachesOnce(code, *assign);
       step.resets = !step.sets && FindLanes(code, *assign);
       if (step.sets || step.resets) steps[zero].assign = nullptr;
     }
     step.sets |= assign->reset && EndsWithZero(code, *assign) &&
-                 IsBijective(assign->extents, assign->lhs_indices,
-                             code.arrays[assign->lhs].dims);
+                 ReachesOnce(code, *assign);
+    step.from_zero = assign->reset || from_zero[assign->lhs];
+    from_zero[assign->lhs] =
+        IsZero(code, step) || (step.from_zero && EndsWithZero(code, *assign));
     zero = IsZero(code, step) ? static_cast<int32_t>(steps.size()) - 1
                               : int32_t{-1};
   }
@@ -201,6 +222,9 @@ class Lowering {
   }
 
  private:
+  // The iterator of each loop; a loop of one iteration has none.
+  using Iterators = IdVector<IteratorId, IteratorId>;
+
   // What the code does with an array.
   struct Use {
     bool read_first = false;  // before it is written
@@ -277,8 +301,12 @@ class Lowering {
   // That of the assignment `number` of the code.
   void LowerStep(const Step& step, size_t number) {
     if (step.assign == nullptr) return;
-    if (!step.sets && !step.resets) return LowerAssign(*step.assign);
     const bool ends_with_zero = EndsWithZero(code_, *step.assign);
+    if (!step.sets && !step.resets) {
+      LowerAssign(*step.assign);
+      if (ends_with_zero) EndWithZero(step, number);
+      return;
+    }
     Assign starts = owned_ != nullptr
                         ? std::move(std::get<Assign>(owned_->list[number]))
                         : *step.assign;
@@ -287,20 +315,58 @@ class Lowering {
     LowerAssign(starts, step.sets && ends_with_zero);
   }
 
+  // y := y + 0 after a sum in order of which a cell may be -0: it was before, or
+  // a product underflows.
+  void EndWithZero(const Step& step, size_t number) {
+    const Assign& assign = *step.assign;
+    if (IsExtreme(assign) || ReachesOnce(code_, assign) ||
+        FindLanes(code_, assign)) {
+      return;
+    }
+    if (!step.from_zero) {
+      const Projections cells = SumsOf(assign);
+      return SetCells(assign.lhs, cells.extents, cells.lhs, AddZero);
+    }
+    if (!IsProduct(assign) || IsContinued(assign.lhs, number + 1)) return;
+    const CellLoops cells(code_.arrays[assign.lhs].dims);
+    SetCells(assign.lhs, cells.extents, cells.indices, AddZero);
+  }
+
+  static Expr AddZero(Expr cell) { return cell + 0; }
+
+  bool IsProduct(const Assign& assign) const {
+    const auto* apply = std::get_if<Apply>(&code_.exprs[assign.rhs]);
+    return apply != nullptr && apply->op == Op::kMul;
+  }
+
+  // Whether the next assignment from `number` on sums into the array, too, and
+  // ends with `+ 0` for all of it.
+  bool IsContinued(int32_t array, size_t number) const {
+    for (; number < code_.list.size(); ++number) {
+      const Assign* next = std::get_if<Assign>(&code_.list[number]);
+      if (next == nullptr) continue;
+      return next->lhs == array && !next->reset && EndsWithZero(code_, *next) &&
+             !IsExtreme(*next) && IsProduct(*next) &&
+             !ReadsSource(*next, array) && !FindLanes(code_, *next);
+    }
+    return false;
+  }
+
   void Emit(Stmt stmt) { program_.body.stmts.push_back(std::move(stmt)); }
 
-  // If it `adds_zero`, it sets what is the only term of a reduction.
+  // If it `adds_zero`, each term of an extreme, or the only one of a sum, ends
+  // with `+ 0`.
   void LowerAssign(const Assign& assign, bool adds_zero = false) {
     if (IsZero(code_, {&assign}) && !assign.extents.empty()) {
       return Emit(ZeroOut{buffer_of_[assign.lhs]});
     }
     const std::optional<LaneSplit> lanes = FindLanes(code_, assign);
+    // An extreme in order has no term of -0; others end after all terms.
+    adds_zero |= !lanes && EndsWithZero(code_, assign) &&
+                 (IsExtreme(assign) || ReachesOnce(code_, assign));
     const bool first = lanes && assign.reset && ReachesAll(code_, assign);
     if (assign.reset && !first) Reset(assign);
-    IdVector<IteratorId, IteratorId> iterators;  // of the loops
-    for (const int64_t extent : assign.extents) {
-      iterators.push_back(extent == 1 ? IteratorId{} : next_iterator_++);
-    }
+    Iterators iterators = NewIterators(assign.extents);
     Stmt stmt = AssignAt(assign, iterators, adds_zero);
     if (!lanes) return EmitNest(iterators, assign.extents, std::move(stmt));
     const DType dtype = code_.arrays[assign.lhs].dtype;
@@ -314,25 +380,10 @@ class Lowering {
 
   // The assignment at one point of its loops.
   Stmt AssignAt(const Assign& assign,
-                const IdVector<IteratorId, IteratorId>& iterators,
-                bool adds_zero) {
-    auto rename = [&](Symbol symbol) -> Affine {
-      if (symbol.kind == Symbol::kStatic) {
-        return Static(static_of_[symbol.number]);
-      }
-      const IteratorId loop = symbol.iterator();
-      if (assign.extents[loop] == 1) return 0;
-      return Iterator(iterators[loop]);
-    };
-    auto renamed = [&](const Indices& indices) {
-      Indices to;
-      to.reserve(indices.size());
-      for (const Affine& index : indices)
-        to.push_back(index.Substitute(rename));
-      return to;
-    };
+                const Iterators& iterators, bool adds_zero) {
     auto cell = [&](const ReadArray& read) {
-      return Access{buffer_of_[read.array], renamed(read.indices)};
+      return Access{buffer_of_[read.array],
+                    InLoops(read.indices, assign.extents, iterators)};
     };
     const Overload value_of = {
         [&](const ReadArray& read) -> LeafValue { return cell(read); },
@@ -340,7 +391,7 @@ class Lowering {
           return Lookup{cell(read.table), read.axis, cell(read.ids)};
         },
         [&](const ReadIndex& read) -> LeafValue {
-          return read.index.Substitute(rename);
+          return InLoops({read.index}, assign.extents, iterators)[0];
         },
     };
     ExprMap copies;
@@ -350,18 +401,20 @@ class Lowering {
           Expr value = program_.Read(std::visit(value_of, source));
           return Convert(value, leaf.dtype).id();
         });
-    Access target{buffer_of_[assign.lhs], renamed(assign.lhs_indices)};
+    Access target = cell({assign.lhs, assign.lhs_indices});
     std::optional<Lookup> row;
     if (assign.lookup) {
       const Source& ids = assign.sources[assign.lookup->ids];
       row = {target, assign.lookup->axis, cell(std::get<ReadArray>(ids))};
     }
     Expr value(&program_.exprs, rhs);
-    if (adds_zero) value = value + 0;
+    const bool is_sum = assign.accum && !IsExtreme(assign);
+    if (adds_zero && !is_sum) value = value + 0;
     if (assign.accum) {
       const Expr old = row ? program_.Read(*row) : program_.Read(target);
       value = Accumulated(old, *assign.accum, value);
     }
+    if (adds_zero && is_sum) value = value + 0;
     const DType stored = program_.buffers[target.buffer].dtype;
     value = assign.accum ? Convert(value, stored) : StoredAs(value, stored);
     if (row) return Scatter{program_.leaves.Add(*row), value.id()};
@@ -375,17 +428,43 @@ class Lowering {
     double neutral = assign.accum ? NeutralElement(*assign.accum) : 0;
     if (neutral == 0) return Emit(ZeroOut{buffer});
     const CellLoops cells(array.dims);
-    IdVector<IteratorId, IteratorId> iterators;
-    for (size_t k = 0; k < cells.extents.size(); ++k) {
-      iterators.push_back(next_iterator_++);
+    SetCells(assign.lhs, cells.extents, cells.indices, [&](Expr cell) {
+      return LiteralLike(cell, neutral);
+    });
+  }
+
+  // Sets the cells of the array to what `value` makes of each.
+  void SetCells(int32_t array, const LoopExtents& extents,
+                const Indices& indices,
+                absl::FunctionRef<Expr(Expr)> value) {
+    const Iterators iterators = NewIterators(extents);
+    Access target{buffer_of_[array], InLoops(indices, extents, iterators)};
+    const ExprId set = value(program_.Read(target)).id();
+    EmitNest(iterators, extents, Set{std::move(target), set});
+  }
+
+  Iterators NewIterators(const LoopExtents& extents) {
+    Iterators iterators;
+    for (const int64_t extent : extents) {
+      iterators.push_back(extent == 1 ? IteratorId{} : next_iterator_++);
     }
-    Access target{buffer, {}};
-    for (const Affine& index : cells.indices) {
-      target.indices.push_back(index.Substitute(
-          [&](Symbol symbol) { return Iterator(iterators[symbol.iterator()]); }));
-    }
-    Expr value = Literal(program_.exprs, array.dtype, neutral);
-    EmitNest(iterators, cells.extents, Set{std::move(target), value.id()});
+    return iterators;
+  }
+
+  // Indices of the assignments' loops as indices of the program's.
+  Indices InLoops(const Indices& indices, const LoopExtents& extents,
+                  const Iterators& iterators) const {
+    auto rename = [&](Symbol symbol) -> Affine {
+      if (symbol.kind == Symbol::kStatic) {
+        return Static(static_of_[symbol.number]);
+      }
+      const IteratorId loop = symbol.iterator();
+      return extents[loop] == 1 ? Affine(0) : Iterator(iterators[loop]);
+    };
+    Indices to;
+    to.reserve(indices.size());
+    for (const Affine& index : indices) to.push_back(index.Substitute(rename));
+    return to;
   }
 
   Expr Accumulated(Expr cell, Op accum, Expr term) {
