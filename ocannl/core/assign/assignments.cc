@@ -46,8 +46,8 @@ bool AnyAssign(const Assignments& code,
 
 bool EndsWithZero(Op accum, DType dtype) {
   const bool is_extreme = accum == Op::kMin || accum == Op::kMax;
-  return IsFloat(dtype) && (accum == Op::kAdd || accum == Op::kSub ||
-                            is_extreme);
+  return IsFloat(dtype) &&
+         (accum == Op::kAdd || accum == Op::kSub || is_extreme);
 }
 
 double NeutralElement(Op accum) {

@@ -33,9 +33,9 @@ bool ReadsSource(const Assign& assign, int32_t array);
 bool AnyAssign(const Assignments& code,
                absl::FunctionRef<bool(const Assign&)> is);
 
-// Whether a reduction of `dtype` by `accum` ends with `+ 0`, so that a result of
-// zero is +0: sums and extremes of floats. Then no term of either zero changes
-// the bits of a sum, and the order of terms not those of an extreme.
+// Whether a reduction of `dtype` by `accum` ends with `+ 0`, so that a result
+// of zero is +0: sums and extremes of floats. Then no term of either zero
+// changes the bits of a sum, and the order of terms not those of an extreme.
 bool EndsWithZero(Op accum, DType dtype);
 
 }  // namespace ocannl

@@ -170,7 +170,8 @@ class ForwardBuilder {
       return;
     }
     const bool accumulates =
-        source.accum && (RoundsTwice(id, source) || !IsPartitioned(id, source, pieces));
+        source.accum &&
+        (RoundsTwice(id, source) || !IsPartitioned(id, source, pieces));
     for (size_t i = 0; i < pieces.size(); ++i) {
       FromPiece(id, source, std::move(pieces[i]), accumulates,
                 accumulates && i == 0);

@@ -57,7 +57,8 @@ struct TermNumbers {
     }
     for (IteratorId k : p.extents.ids()) {
       // No program runs so long.
-      if (told[k] || p.extents[k] == 1 || count > kMost / p.extents[k]) continue;
+      if (told[k] || p.extents[k] == 1 || count > kMost / p.extents[k])
+        continue;
       number = p.extents[k] * number + Iterator(k);
       count *= p.extents[k];
     }

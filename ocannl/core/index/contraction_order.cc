@@ -55,7 +55,9 @@ class Orderer {
   double Points(const LoopSet& loops) const {
     double points = 1;
     for (IteratorId k : extents_.ids()) {
-      if (loops[k]) points *= static_cast<double>(extents_[k]);
+      if (!loops[k]) continue;
+      const int64_t size = result_[k] ? kStayingSize : extents_[k];
+      points *= static_cast<double>(size);
     }
     return std::min(points, kMostPoints);
   }

@@ -8,7 +8,8 @@
 //
 // A loop is summed in the first step after which neither another array nor the
 // result has it. The cost of a step is the number of its products: the points
-// of all loops of its two arrays. Sizes alone decide.
+// of all loops of its two arrays, where each loop of the result counts as
+// kStayingSize. So a row of the result has the same bits in every batch.
 #ifndef OCANNL_CORE_INDEX_CONTRACTION_ORDER_H_
 #define OCANNL_CORE_INDEX_CONTRACTION_ORDER_H_
 
@@ -22,6 +23,10 @@ namespace ocannl {
 
 // Whether an array's indices have loop k, for each k.
 using LoopSet = IdVector<IteratorId, bool>;
+
+// The size that each loop of the result counts as, whatever its extent: that of
+// a batch or a layer of middle size.
+inline constexpr int64_t kStayingSize = 64;
 
 // The factors of a step are those of the product, from 0, and then what the
 // steps before make.

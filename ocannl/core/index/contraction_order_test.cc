@@ -65,6 +65,18 @@ TEST(ContractionOrder, IsAMatterOfSizes) {
             "1*2=bd 0*4=ad 5*3=ae");
 }
 
+// A batch a and an output e, by two layers.
+TEST(ContractionOrder, IsNoMatterOfTheExtentsOfTheResult) {
+  for (int64_t a : {1, 2, 3, 64, 1000}) {
+    for (int64_t e : {1, 64, 1000}) {
+      EXPECT_EQ(Text("ab;bc;cd;de=>ae", {a, 5, 40, 7, e}).Order(),
+                Text("ab;bc;cd;de=>ae", {64, 5, 40, 7, 64}).Order());
+      EXPECT_EQ(Text("ab;bc;ce=>ae", {a, 30, 20, 0, e}).Order(),
+                Text("ab;bc;ce=>ae", {64, 30, 20, 0, 64}).Order());
+    }
+  }
+}
+
 TEST(ContractionOrder, SumsFirstWhatOneFactorHasAlone) {
   EXPECT_EQ(Text("ab;cd;ef;gh=>", LoopExtents(8, 5)).Order(),
             "0= 1= 2= 3= 6*7= 5*8= 4*9=");
@@ -80,6 +92,11 @@ TEST(ContractionOrder, KeepsWhatTheResultHas) {
 TEST(ContractionOrder, OfOneFactorIsItsSum) {
   EXPECT_EQ(Text("ab=>a", {2, 3}).Order(), "0=a");
   EXPECT_EQ(Text("ab=>ab", {2, 3}).Order(), "");
+}
+
+double SizeOf(const Text& text, IteratorId k) {
+  const int64_t size = text.result[k] ? kStayingSize : text.extents[k];
+  return static_cast<double>(size);
 }
 
 // What the steps cost from here on, of all orders the least.
@@ -103,7 +120,7 @@ double Least(const Text& text, std::vector<LoopSet> items) {
       }
       double cost = 1;
       for (IteratorId k : product.ids()) {
-        if (product[k]) cost *= static_cast<double>(text.extents[k]);
+        if (product[k]) cost *= SizeOf(text, k);
         product[k] = product[k] && beside[k];
       }
       rest.push_back(product);
@@ -123,7 +140,7 @@ double CostOf(const Text& text) {
     for (IteratorId k : text.extents.ids()) {
       const bool has =
           loops[step.left][k] || (step.right >= 0 && loops[step.right][k]);
-      if (has) points *= static_cast<double>(text.extents[k]);
+      if (has) points *= SizeOf(text, k);
     }
     cost += points;
     loops.push_back(step.kept);
@@ -167,9 +184,10 @@ TEST(ContractionOrder, OfManyFactorsIsNotFarFromTheBest) {
                     std::string{static_cast<char>(c + 1)});
   }
   const Text vector(chain + ";u=>a", LoopExtents(21, n));
-  EXPECT_EQ(CostOf(vector), 20.0 * n * n);
+  EXPECT_EQ(CostOf(vector), 19.0 * n * n + kStayingSize * n);
   const Text matrix(chain + "=>au", LoopExtents(21, n));
-  EXPECT_EQ(CostOf(matrix), 19.0 * n * n * n);
+  const double m = kStayingSize;
+  EXPECT_EQ(CostOf(matrix), 17.0 * n * n * n + m * n * n + m * m * n);
   EXPECT_EQ(matrix.Steps().size(), 19u);
 }
 

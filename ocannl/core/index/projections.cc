@@ -25,7 +25,8 @@ std::optional<int64_t> CellsInARow(const Affine& index,
     if (term.symbol.kind != Symbol::kIterator) return std::nullopt;
     const IteratorId loop = term.symbol.iterator();
     if (extents[loop] == 1) continue;
-    if (term.factor != cells || used[loop] || __builtin_mul_overflow(cells, extents[loop], &cells)) {
+    if (term.factor != cells || used[loop] ||
+        __builtin_mul_overflow(cells, extents[loop], &cells)) {
       return std::nullopt;
     }
     used[loop] = true;

@@ -201,6 +201,7 @@ class Lowering {
     if (owned_ != nullptr) owned_->number_of = {};
     DeclareStatics();
     FindUses();
+    adds_zero_.resize(code_.arrays.size());
     buffer_of_.resize(code_.arrays.size());
     program_.buffers.reserve(code_.arrays.size());
     for (size_t k = 0; k < code_.arrays.size(); ++k) {
@@ -260,6 +261,19 @@ class Lowering {
 
   void FindUses() {
     uses_.resize(code_.arrays.size());
+    places_.resize(code_.arrays.size());
+    for (size_t k = 0; k < code_.list.size(); ++k) {
+      const Assign* assign = std::get_if<Assign>(&code_.list[k]);
+      if (assign == nullptr) continue;
+      auto add = [&](int32_t array) {
+        std::vector<size_t>& places = places_[array];
+        if (places.empty() || places.back() != k) places.push_back(k);
+      };
+      add(assign->lhs);
+      for (const Source& source : assign->sources) {
+        WalkArrays(source, [&](const ReadArray& read) { add(read.array); });
+      }
+    }
     for (const Step& step : steps_) {
       const Assign* assign = step.assign;
       if (assign == nullptr) continue;
@@ -302,6 +316,7 @@ class Lowering {
   void LowerStep(const Step& step, size_t number) {
     if (step.assign == nullptr) return;
     const bool ends_with_zero = EndsWithZero(code_, *step.assign);
+    adds_zero_[step.assign->lhs] = false;
     if (!step.sets && !step.resets) {
       LowerAssign(*step.assign);
       if (ends_with_zero) EndWithZero(step, number);
@@ -315,8 +330,8 @@ class Lowering {
     LowerAssign(starts, step.sets && ends_with_zero);
   }
 
-  // y := y + 0 after a sum in order of which a cell may be -0: it was before, or
-  // a product underflows.
+  // After a sum in order of which a cell may be -0, as it was before, or a
+  // product underflows: y := y + 0, or the maps that read y do so.
   void EndWithZero(const Step& step, size_t number) {
     const Assign& assign = *step.assign;
     if (IsExtreme(assign) || ReachesOnce(code_, assign) ||
@@ -327,7 +342,11 @@ class Lowering {
       const Projections cells = SumsOf(assign);
       return SetCells(assign.lhs, cells.extents, cells.lhs, AddZero);
     }
-    if (!IsProduct(assign) || IsContinued(assign.lhs, number + 1)) return;
+    if (!IsProduct(assign) || IsContinued(assign.lhs, number)) return;
+    if (OnlyMapsRead(assign.lhs, number)) {
+      adds_zero_[assign.lhs] = true;
+      return;
+    }
     const CellLoops cells(code_.arrays[assign.lhs].dims);
     SetCells(assign.lhs, cells.extents, cells.indices, AddZero);
   }
@@ -339,17 +358,42 @@ class Lowering {
     return apply != nullptr && apply->op == Op::kMul;
   }
 
-  // Whether the next assignment from `number` on sums into the array, too, and
-  // ends with `+ 0` for all of it.
+  // The assignments after `number` that read or write the array.
+  absl::Span<const size_t> UsesAfter(int32_t array, size_t number) const {
+    const std::vector<size_t>& all = places_[array];
+    const auto next = absl::c_upper_bound(all, number);
+    return absl::MakeSpan(all).subspan(next - all.begin());
+  }
+
+  // Whether what uses the array next sums into it, too, and ends with `+ 0` for
+  // all of it.
   bool IsContinued(int32_t array, size_t number) const {
-    for (; number < code_.list.size(); ++number) {
-      const Assign* next = std::get_if<Assign>(&code_.list[number]);
-      if (next == nullptr) continue;
-      return next->lhs == array && !next->reset && EndsWithZero(code_, *next) &&
-             !IsExtreme(*next) && IsProduct(*next) &&
-             !ReadsSource(*next, array) && !FindLanes(code_, *next);
+    const auto uses = UsesAfter(array, number);
+    if (uses.empty()) return false;
+    const Assign& next = std::get<Assign>(code_.list[uses[0]]);
+    return next.lhs == array && !next.reset && EndsWithZero(code_, next) &&
+           !IsExtreme(next) && IsProduct(next) && !ReachesOnce(code_, next) &&
+           !ReadsSource(next, array) && !FindLanes(code_, next);
+  }
+
+  // Whether maps alone read the array until it is written anew or lost.
+  bool OnlyMapsRead(int32_t array, size_t number) const {
+    const Role role = program_.buffers[buffer_of_[array]].role;
+    if (role == Role::kOut || role == Role::kInOut) return false;
+    for (const size_t place : UsesAfter(array, number)) {
+      const Assign& use = std::get<Assign>(code_.list[place]);
+      if (use.lhs == array) {
+        return !ReadsSource(use, array) && (!use.accum || use.reset) &&
+               ReachesAll(code_, use);
+      }
+      if (use.lookup || Reduces(use.extents, use.lhs_indices) ||
+          absl::c_any_of(use.sources, [](const Source& source) {
+            return std::holds_alternative<ReadLookup>(source);
+          })) {
+        return false;
+      }
     }
-    return false;
+    return true;
   }
 
   void Emit(Stmt stmt) { program_.body.stmts.push_back(std::move(stmt)); }
@@ -379,8 +423,8 @@ class Lowering {
   }
 
   // The assignment at one point of its loops.
-  Stmt AssignAt(const Assign& assign,
-                const Iterators& iterators, bool adds_zero) {
+  Stmt AssignAt(const Assign& assign, const Iterators& iterators,
+                bool adds_zero) {
     auto cell = [&](const ReadArray& read) {
       return Access{buffer_of_[read.array],
                     InLoops(read.indices, assign.extents, iterators)};
@@ -399,6 +443,8 @@ class Lowering {
         code_.exprs, assign.rhs, program_.exprs, copies, [&](const Leaf& leaf) {
           const Source& source = assign.sources[leaf.id];
           Expr value = program_.Read(std::visit(value_of, source));
+          const auto* read = std::get_if<ReadArray>(&source);
+          if (read != nullptr && adds_zero_[read->array]) value = value + 0;
           return Convert(value, leaf.dtype).id();
         });
     Access target = cell({assign.lhs, assign.lhs_indices});
@@ -428,15 +474,13 @@ class Lowering {
     double neutral = assign.accum ? NeutralElement(*assign.accum) : 0;
     if (neutral == 0) return Emit(ZeroOut{buffer});
     const CellLoops cells(array.dims);
-    SetCells(assign.lhs, cells.extents, cells.indices, [&](Expr cell) {
-      return LiteralLike(cell, neutral);
-    });
+    SetCells(assign.lhs, cells.extents, cells.indices,
+             [&](Expr cell) { return LiteralLike(cell, neutral); });
   }
 
   // Sets the cells of the array to what `value` makes of each.
   void SetCells(int32_t array, const LoopExtents& extents,
-                const Indices& indices,
-                absl::FunctionRef<Expr(Expr)> value) {
+                const Indices& indices, absl::FunctionRef<Expr(Expr)> value) {
     const Iterators iterators = NewIterators(extents);
     Access target{buffer_of_[array], InLoops(indices, extents, iterators)};
     const ExprId set = value(program_.Read(target)).id();
@@ -501,11 +545,13 @@ class Lowering {
 
   const Assignments& code_;
   Assignments* const owned_;
-  std::vector<Step> steps_;          // of each Assign
-  std::vector<int32_t> static_of_;   // in program_, -1: unused
-  std::vector<Use> uses_;            // of each array
-  std::vector<BufferId> buffer_of_;  // of each array in use
-  std::vector<BufferId> parts_;      // that may be written in part only
+  std::vector<Step> steps_;                  // of each Assign
+  std::vector<int32_t> static_of_;           // in program_, -1: unused
+  std::vector<Use> uses_;                    // of each array
+  std::vector<std::vector<size_t>> places_;  // the same, in code_.list
+  std::vector<bool> adds_zero_;              // who reads the array
+  std::vector<BufferId> buffer_of_;          // of each array in use
+  std::vector<BufferId> parts_;              // that may be written in part only
   LoopProgram program_;
   IteratorId next_iterator_ = {0};
 };

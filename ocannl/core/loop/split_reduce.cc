@@ -96,8 +96,8 @@ std::vector<size_t> FindRun(absl::Span<const int64_t> extents,
     for (size_t load = 0; load < loads.size(); ++load) {
       const bool has = Has(loads[load], loop);
       if (has != (run.empty() ? has : HasAny(loads[load], run))) return run;
-      if (has && (last[load].size() <= run.size() ||
-                  last[load][run.size()] != loop)) {
+      if (has &&
+          (last[load].size() <= run.size() || last[load][run.size()] != loop)) {
         return run;
       }
       depends |= has;
@@ -125,10 +125,10 @@ class Splitter {
         num_lanes_(LanesIn(reduction.extents, lanes)),
         row_(num_lanes_ / lanes.rows) {
     for (size_t loop = 0; loop < reduction.extents.size(); ++loop) {
-      once_ &= reduction.extents[loop] == 1 || TargetDependsOn(loop) ||
-               absl::c_linear_search(lanes.inner, loop) ||
-               (lanes.chunked == loop &&
-                reduction.extents[loop] < 2 * lanes.rows);
+      once_ &=
+          reduction.extents[loop] == 1 || TargetDependsOn(loop) ||
+          absl::c_linear_search(lanes.inner, loop) ||
+          (lanes.chunked == loop && reduction.extents[loop] < 2 * lanes.rows);
     }
   }
 
@@ -193,8 +193,7 @@ class Splitter {
     });
     absl::c_move(steps.stmts, std::back_inserter(body.stmts));
     Halve(body);
-    body.stmts.push_back(
-        Set{reduction_.set.target, Ended(Read(Lane(0)))});
+    body.stmts.push_back(Set{reduction_.set.target, Ended(Read(Lane(0)))});
   }
 
   const Buffer& target() const {
@@ -303,22 +302,21 @@ class Splitter {
 
   // The value with the iterators replaced and the lane for the target.
   ExprId Substituted(ExprId value, const Values& values, const Affine& lane) {
-    return RewriteLeaves(
-        program_, value, [&](const LeafValue& leaf) {
-          const Access* access = std::get_if<Access>(&leaf);
-          bool is_target = access != nullptr &&
-                           access->buffer == reduction_.set.target.buffer;
-          if (is_target) return program_.Read(Lane(lane)).id();
-          return program_
-              .Read(SubstituteIndices(leaf,
-                                      [&](Symbol symbol) -> Affine {
-                                        auto found = values.find(symbol);
-                                        return found == values.end()
-                                                   ? symbol
-                                                   : found->second;
-                                      }))
-              .id();
-        });
+    return RewriteLeaves(program_, value, [&](const LeafValue& leaf) {
+      const Access* access = std::get_if<Access>(&leaf);
+      bool is_target =
+          access != nullptr && access->buffer == reduction_.set.target.buffer;
+      if (is_target) return program_.Read(Lane(lane)).id();
+      return program_
+          .Read(SubstituteIndices(leaf,
+                                  [&](Symbol symbol) -> Affine {
+                                    auto found = values.find(symbol);
+                                    return found == values.end()
+                                               ? symbol
+                                               : found->second;
+                                  }))
+          .id();
+    });
   }
 
   ExprId Read(const Access& access) { return program_.Read(access).id(); }

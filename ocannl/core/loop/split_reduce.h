@@ -13,8 +13,8 @@
 //     y[i0] := y[i0] + y.lanes[0] + 0;
 //   }
 //
-// Fewer terms have fewer lanes, and the same tree without those. The `+ 0` makes
-// a result of -0 one of 0.
+// Fewer terms have fewer lanes, and the same tree without those. The `+ 0`
+// makes a result of -0 one of 0.
 //
 // Changes roundings, so it belongs to Lower, and the axes of arrays alone
 // decide. The error is that of sums of 1/64 of the length. The constants are
@@ -35,10 +35,11 @@
 namespace ocannl {
 
 inline constexpr int64_t kMaxLanes = 64;
-// A run of one loop and so many terms at most, or of several loops and kMaxLanes
-// terms at most, is one expression, the tree of its terms, without a buffer of
-// lanes. The nest is then a map. Changes no bit. Of 1000 rows, 10 terms take 1.4
-// us in place of 2.2, and 8 x 8 terms 5.6 us in place of 33.6 (`run --time`).
+// A run of one loop and so many terms at most, or of several loops and
+// kMaxLanes terms at most, is one expression, the tree of its terms, without a
+// buffer of lanes. The nest is then a map. Changes no bit. Of 1000 rows, 10
+// terms take 1.4 us in place of 2.2, and 8 x 8 terms 5.6 us in place of 33.6
+// (`run --time`).
 inline constexpr int64_t kMaxTreeTerms = 16;
 
 // The index of an array on each axis, and the sizes of the axes. Loop k of the
@@ -57,9 +58,9 @@ struct LaneSplit {
   std::vector<size_t> inner;
 };
 
-// The lanes of a nest of loops over `extents`, or none where the terms of a cell
-// are accumulated in order. A loop stays if the target's indices have it, and is
-// reduced otherwise. There are lanes if
+// The lanes of a nest of loops over `extents`, or none where the terms of a
+// cell are accumulated in order. A loop stays if the target's indices have it,
+// and is reduced otherwise. There are lanes if
 //  - the innermost reduced loops make one run: they are the last axes of each
 //    load that has one of them, as a whole but for the outermost one, and there
 //    is such a load;
@@ -69,8 +70,8 @@ struct LaneSplit {
 // loop is one along which the load is repeated: it counts as any loop that
 // stays, and no run reaches across it.
 //
-// The lane of a term depends on the extents of the inner loops of the run alone.
-// So terms of 0 at the end of the outermost reduced loop change no bit.
+// The lane of a term depends on the extents of the inner loops of the run
+// alone. So terms of 0 at the end of the outermost reduced loop change no bit.
 std::optional<LaneSplit> FindLanes(absl::Span<const int64_t> extents,
                                    const AxisAccess& target,
                                    const std::vector<AxisAccess>& loads);

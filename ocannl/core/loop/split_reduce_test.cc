@@ -125,7 +125,7 @@ TEST(FindLanesTest, TheOutermostExtentMovesNoTerm) {
       const int64_t rows = inner > 1 ? kMaxLanes / inner : kMaxLanes;
       const std::string inner_loops = inner > 1 ? "k" : "";
       const std::string expected =
-          inner > kMaxLanes           ? "64 of k, "
+          inner > kMaxLanes            ? "64 of k, "
           : outer * inner <= kMaxLanes ? absl::StrCat("j", inner_loops)
           : rows > 1 ? absl::StrCat(rows, " of j, ", inner_loops)
                      : inner_loops;

@@ -61,10 +61,8 @@ struct AttentionOptions {
 //
 // Places after the position weigh 0, so nothing needs to be cleared before the
 // next sequence if all is finite. The logits of a place are those of the whole
-// sequence. They are equal to the last bit if the sums have the same order: for
-// two sequences or more, and heads of less than kMinSplitExtent cells
-// (core/loop/split_reduce.h). One sequence alone makes products of matrices and
-// vectors, whose long sums are in lanes.
+// sequence, to the last bit: the axes of an operation decide the order of its
+// sums, and no number of sequences or places (core/loop/split_reduce.h).
 struct Decoding {
   int32_t position;  // a static index in 0 to length - 1
   int64_t length;

@@ -48,8 +48,7 @@ std::optional<Op> AccumulationOf(const LoopProgram& program, const Set& set) {
 
 // The indices with loop k of the nest as Iterator({k}), as FindLanes has it;
 // loops around the nest do not move.
-Indices InNest(const Access& access,
-               const std::vector<IteratorId>& iterators) {
+Indices InNest(const Access& access, const std::vector<IteratorId>& iterators) {
   Indices indices;
   for (const Affine& index : access.indices) {
     indices.push_back(index.Substitute([&](Symbol symbol) -> Affine {
@@ -94,8 +93,8 @@ absl::Status SplitReduce(LoopProgram& program, IteratorId loop) {
   for (size_t k = 0; k < indices.size(); ++k) {
     accesses.push_back({indices[k], program.buffers[buffers[k]].dims});
   }
-  const std::optional<LaneSplit> lanes = FindLanes(
-      extents, accesses[0], {accesses.begin() + 1, accesses.end()});
+  const std::optional<LaneSplit> lanes =
+      FindLanes(extents, accesses[0], {accesses.begin() + 1, accesses.end()});
   if (!lanes) {
     return UserError("the loop over ", Name(loop), " reduces no run of cells ",
                      "side by side, or is accumulated in order");
