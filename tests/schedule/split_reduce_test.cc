@@ -4,6 +4,7 @@
 // element, and the order in which the lanes are added up.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -36,10 +37,12 @@ struct Layout {
 
 const std::vector<Layout>& Layouts() {
   static const auto* layouts = new std::vector<Layout>{
-      {{31}, 1, 31},         {{32}, 32, 32},       {{33}, 33, 33},
+      {{1}, 1, 1},           {{2}, 2, 2},          {{3}, 3, 3},
+      {{16}, 16, 16},        {{17}, 17, 17},       {{3, 4}, 12, 12},
+      {{31}, 31, 31},        {{32}, 32, 32},       {{33}, 33, 33},
       {{63}, 63, 63},        {{64}, 64, 64},       {{65}, 64, 65},
       {{100}, 64, 100},      {{127}, 64, 127},     {{128}, 64, 128},
-      {{1000}, 64, 1000},    {{3, 10}, 1, 30},     {{4, 10}, 40, 40},
+      {{1000}, 64, 1000},    {{3, 10}, 30, 30},    {{4, 10}, 40, 40},
       {{80, 10}, 60, 800},   {{4, 16}, 64, 64},    {{9, 16}, 64, 144},
       {{3, 100}, 64, 100},   {{7, 33}, 33, 33},    {{40, 2}, 64, 80},
       {{2, 3, 10}, 60, 60},  {{3, 4, 10}, 40, 40}, {{9, 2, 10}, 60, 180},
@@ -58,7 +61,7 @@ Op OpOf(Kind kind) {
 
 const MemoryRequest kKept = {MemoryMode::kOnDevice, "the test"};
 
-// y[o] (=:+ if `reset`) the reduction of x[o, ...], times w[...] for a dot.
+// y[o] (=:+ if `reset`) the reduction of x[o, ...], times w[o, ...] for a dot.
 Assignments Code(const Dims& output, const Dims& reduced, Kind kind,
                  DType dtype, bool reset) {
   Assignments code;
@@ -69,15 +72,14 @@ Assignments Code(const Dims& output, const Dims& reduced, Kind kind,
   LoopExtents extents;
   for (int64_t dim : dims) all.push_back(Iterator(extents.Add(dim)));
   Indices kept(all.begin(), all.begin() + output.size());
-  Indices gone(all.begin() + output.size(), all.end());
   code.AddArray({"x", dtype, dims, kKept});
   code.AddArray({"y", dtype, output, kKept});
   Expr term = MakeLeaf(code.exprs, dtype, 0);
   std::vector<Source> sources = {ReadArray{0, all}};
   if (kind == Kind::kDot) {
-    code.AddArray({"w", dtype, reduced, kKept});
+    code.AddArray({"w", dtype, dims, kKept});
     term = term * MakeLeaf(code.exprs, dtype, 1);
-    sources.push_back(ReadArray{2, gone});
+    sources.push_back(ReadArray{2, all});
   }
   code.list.push_back(Assign{.lhs = 1,
                              .lhs_indices = kept,
@@ -152,7 +154,13 @@ void Check(const Dims& output, const Layout& layout, Kind kind, bool reset) {
   LoopProgram program =
       Lowered(Code(output, layout.reduced, kind, dtype, reset));
   const std::string text = Print(program);
-  EXPECT_EQ(absl::StrContains(text, "y.lanes"), layout.lanes > 1) << text;
+  const int64_t most = layout.reduced.size() > 1 ? 64 : 16;
+  const bool is_tree =
+      layout.lanes == NumElements(layout.reduced) && layout.lanes <= most;
+  const bool is_short_extreme =
+      (kind == Kind::kMax || kind == Kind::kMin) && layout.lanes < 32;
+  EXPECT_EQ(absl::StrContains(text, "y.lanes"), !is_tree && !is_short_extreme)
+      << text;
   std::mt19937 random(7);
   Arrays inputs;
   for (const Buffer& buffer : program.buffers) {
@@ -167,10 +175,12 @@ void Check(const Dims& output, const Layout& layout, Kind kind, bool reset) {
   };
   std::vector<T> expected;
   for (int64_t cell = 0; cell < NumElements(output); ++cell) {
-    const T* x = values("x") + cell * NumElements(layout.reduced);
+    const int64_t first = cell * NumElements(layout.reduced);
+    const T* x = values("x") + first;
+    const T* w = kind == Kind::kDot ? values("w") + first : nullptr;
     T before =
         reset ? static_cast<T>(NeutralElement(OpOf(kind))) : values("y")[cell];
-    expected.push_back(Reduced<T>(kind, x, values("w"), layout, before));
+    expected.push_back(Reduced<T>(kind, x, w, layout, before));
   }
   EXPECT_EQ(Difference({{"y", NdArray::Of(output, expected)}}, *result), "")
       << text;
@@ -272,6 +282,116 @@ TEST(SplitReduceTest, TheErrorIsThatOfAShorterSum) {
   const double roundings = std::ceil(kLength / 64.0) + 6;
   EXPECT_LE(error, roundings * std::exp2(-24) * size);
   EXPECT_LT(error, std::abs(in_order - exact) / 4);
+}
+
+// y[b, o] =:+ x[b, k] * w[o, k], or with `=+` if not `reset`.
+Assignments Product(int64_t b, int64_t o, int64_t k, bool reset) {
+  Assignments code = Code({b, o}, {k}, Kind::kSum, DType::kF32, reset);
+  code.arrays[0].dims = {b, k};
+  code.AddArray({"w", DType::kF32, {o, k}, kKept});
+  Assign& assign = std::get<Assign>(code.list[0]);
+  const Affine row = Iterator({0}), column = Iterator({1}), at = Iterator({2});
+  assign.sources = {ReadArray{0, {row, at}}, ReadArray{2, {column, at}}};
+  assign.rhs = (MakeLeaf(code.exprs, DType::kF32, 0) *
+                MakeLeaf(code.exprs, DType::kF32, 1))
+                   .id();
+  return code;
+}
+
+std::string Lost(const Assignments& code, const Arrays& inputs,
+                 const Arrays& expected) {
+  const LoopProgram program = Lowered(code);
+  std::string difference;
+  const auto result = fuzz::OnEachTier([&](const Backend& tier) -> std::string {
+    absl::StatusOr<RunResult> left = RunProgram(program, inputs, tier);
+    if (!left.ok()) return std::string(left.status().message());
+    return Difference(expected, *left);
+  });
+  return result ? "" : absl::StrCat(result.message(), "\n", Print(program));
+}
+
+// A chain whatever the extents of what stays are, so that a row has the same
+// bits in every batch.
+TEST(SplitReduceTest, AProductIsAChainForEveryBatch) {
+  std::mt19937 random(7);
+  for (const int64_t k : {1, 2, 3, 31, 33, 65}) {
+    const NdArray x = RandomArray<float>({64, k}, Kind::kDot, random);
+    const NdArray w = RandomArray<float>({33, k}, Kind::kDot, random);
+    for (const int64_t b : {1, 2, 64}) {
+      for (const int64_t o : {1, 3, 33}) {
+        auto rows = [&](const NdArray& of, int64_t count) {
+          const float* cells = of.values<float>().data();
+          return NdArray::Of({count, k},
+                             std::vector<float>(cells, cells + count * k));
+        };
+        std::vector<float> expected;
+        for (int64_t cell = 0; cell < b * o; ++cell) {
+          float sum = 0;
+          for (int64_t at = 0; at < k; ++at) {
+            sum = std::fma(x.values<float>()[cell / o * k + at],
+                           w.values<float>()[cell % o * k + at], sum);
+          }
+          expected.push_back(sum);
+        }
+        EXPECT_EQ(Lost(Product(b, o, k, /*reset=*/true),
+                       {{"x", rows(x, b)}, {"w", rows(w, o)}},
+                       {{"y", NdArray::Of({b, o}, expected)}}),
+                  "");
+      }
+    }
+  }
+}
+
+// Terms of -0, and products that underflow to it, in sums, chains and extremes,
+// also where the result was -0 before.
+TEST(SplitReduceTest, AResultOfZeroIsPositive) {
+  auto all = [](const Dims& dims, float value) {
+    return NdArray::Of(dims, std::vector<float>(NumElements(dims), value));
+  };
+  for (const int64_t k : {1, 2, 20, 40, 100}) {
+    for (const bool reset : {true, false}) {
+      SCOPED_TRACE(absl::StrCat(k, " terms, reset: ", reset));
+      for (Kind kind : {Kind::kSum, Kind::kDot, Kind::kMax, Kind::kMin}) {
+        // Each product is -1e-60.
+        const float term = kind == Kind::kDot ? -1e-30F : -0.0F;
+        Arrays inputs = {{"x", all({3, k}, term)}, {"w", all({3, k}, 1e-30F)}};
+        if (kind != Kind::kDot) inputs.erase("w");
+        if (!reset) inputs.emplace("y", all({3}, -0.0F));
+        EXPECT_EQ(Lost(Code({3}, {k}, kind, DType::kF32, reset), inputs,
+                       {{"y", all({3}, 0)}}),
+                  "");
+      }
+      Arrays inputs = {{"x", all({2, k}, -1e-30F)}, {"w", all({3, k}, 1e-30F)}};
+      if (!reset) inputs.emplace("y", all({2, 3}, -0.0F));
+      EXPECT_EQ(Lost(Product(2, 3, k, reset), inputs, {{"y", all({2, 3}, 0)}}),
+                "");
+    }
+  }
+}
+
+// The bits of a row do not depend on how far it is padded with zeros.
+TEST(SplitReduceTest, ZerosBehindARunChangeNoBit) {
+  std::mt19937 random(7);
+  for (const int64_t k : {1, 2, 3, 16, 31, 32, 33, 64, 65}) {
+    const NdArray x = RandomArray<float>({k, 5}, Kind::kSum, random);
+    for (const Dims& row : {Dims{}, Dims{5}}) {
+      std::optional<RunResult> unpadded;
+      for (const int64_t length : {k, k + 1, int64_t{66}, int64_t{200}}) {
+        std::vector<float> cells(
+            x.values<float>().begin(),
+            x.values<float>().begin() + k * NumElements(row));
+        Dims dims = {length};
+        dims.insert(dims.end(), row.begin(), row.end());
+        cells.resize(NumElements(dims));
+        absl::StatusOr<RunResult> result =
+            RunProgram(Lowered(Code({}, dims, Kind::kSum, DType::kF32, true)),
+                       {{"x", NdArray::Of(dims, cells)}});
+        ASSERT_TRUE(result.ok()) << result.status();
+        if (!unpadded) unpadded = *result;
+        EXPECT_EQ(Difference(*unpadded, *result), "") << k << ", " << length;
+      }
+    }
+  }
 }
 
 bool Splits(const Assignments& code) {

@@ -334,15 +334,14 @@ class Lowering {
   // product underflows: y := y + 0, or the maps that read y do so.
   void EndWithZero(const Step& step, size_t number) {
     const Assign& assign = *step.assign;
-    if (IsExtreme(assign) || ReachesOnce(code_, assign) ||
-        FindLanes(code_, assign)) {
-      return;
-    }
+    if (ReachesOnce(code_, assign) || FindLanes(code_, assign)) return;
     if (!step.from_zero) {
       const Projections cells = SumsOf(assign);
       return SetCells(assign.lhs, cells.extents, cells.lhs, AddZero);
     }
-    if (!IsProduct(assign) || IsContinued(assign.lhs, number)) return;
+    if (IsExtreme(assign) || !IsProduct(assign) ||
+        IsContinued(assign.lhs, number))
+      return;
     if (OnlyMapsRead(assign.lhs, number)) {
       adds_zero_[assign.lhs] = true;
       return;
@@ -398,14 +397,13 @@ class Lowering {
 
   void Emit(Stmt stmt) { program_.body.stmts.push_back(std::move(stmt)); }
 
-  // If it `adds_zero`, each term of an extreme, or the only one of a sum, ends
-  // with `+ 0`.
+  // If it `adds_zero`, so does each term of an extreme, or what has one term.
   void LowerAssign(const Assign& assign, bool adds_zero = false) {
     if (IsZero(code_, {&assign}) && !assign.extents.empty()) {
       return Emit(ZeroOut{buffer_of_[assign.lhs]});
     }
     const std::optional<LaneSplit> lanes = FindLanes(code_, assign);
-    // An extreme in order has no term of -0; others end after all terms.
+    // An extreme in order has no term of -0; sums end after all terms.
     adds_zero |= !lanes && EndsWithZero(code_, assign) &&
                  (IsExtreme(assign) || ReachesOnce(code_, assign));
     const bool first = lanes && assign.reset && ReachesAll(code_, assign);
@@ -454,13 +452,13 @@ class Lowering {
       row = {target, assign.lookup->axis, cell(std::get<ReadArray>(ids))};
     }
     Expr value(&program_.exprs, rhs);
-    const bool is_sum = assign.accum && !IsExtreme(assign);
-    if (adds_zero && !is_sum) value = value + 0;
+    const bool once = assign.accum && ReachesOnce(code_, assign);
+    if (adds_zero && !once) value = value + 0;
     if (assign.accum) {
       const Expr old = row ? program_.Read(*row) : program_.Read(target);
       value = Accumulated(old, *assign.accum, value);
     }
-    if (adds_zero && is_sum) value = value + 0;
+    if (adds_zero && once) value = value + 0;
     const DType stored = program_.buffers[target.buffer].dtype;
     value = assign.accum ? Convert(value, stored) : StoredAs(value, stored);
     if (row) return Scatter{program_.leaves.Add(*row), value.id()};

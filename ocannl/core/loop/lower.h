@@ -7,9 +7,12 @@
 //   y =: 0; y =+ e   y[i] := e[i]     where y =+ reaches each cell once
 //   y =:+ e          zero_out y; then the accumulation
 //
-// A reduction of contiguous elements is summed in up to 64 lanes, then by a tree
-// (split_reduce.h). Contractions and all other reductions keep the order of
+// A reduction of contiguous elements is summed in up to 64 lanes, then by a
+// tree (split_reduce.h). Contractions and other reductions keep the order of
 // their loops. Loops of one iteration are left out here.
+//
+// A sum or extreme of floats that is zero is +0. A chain of products, which may
+// underflow, is followed by y := y + 0, or the maps that read y add 0.
 //
 // Floats of 8 and 16 bits are widened to f32 where they are read and rounded
 // where they are stored; their sums are summed in f32 (widen.h).
