@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/assign/cascade.h"
 #include "ocannl/core/assign/pad.h"
 #include "ocannl/core/assign/stored.h"
 #include "ocannl/core/assign/widen.h"
@@ -554,6 +555,17 @@ class Lowering {
   IteratorId next_iterator_ = {0};
 };
 
+// In how many lanes an accumulation is summed; 0: in order.
+int64_t NumLanes(const Assignments& code, const Assign& assign) {
+  const std::optional<LaneSplit> split = FindLanes(code, assign);
+  if (!split) return 0;
+  int64_t lanes = split->rows;
+  for (size_t k : split->inner) {
+    lanes *= assign.extents[IteratorId{static_cast<int32_t>(k)}];
+  }
+  return lanes;
+}
+
 }  // namespace
 
 static absl::StatusOr<LoopProgram> Lower(const Assignments& assignments,
@@ -563,7 +575,10 @@ static absl::StatusOr<LoopProgram> Lower(const Assignments& assignments,
   const Assignments& summed = wide ? *wide : assignments;
   std::optional<Assignments> padded = Pad(summed);
   if (padded) owned = &*padded;
-  const Assignments& code = padded ? *padded : summed;
+  const Assignments& inside = padded ? *padded : summed;
+  std::optional<Assignments> cascaded = CascadeSums(inside, NumLanes);
+  if (cascaded) owned = &*cascaded;
+  const Assignments& code = cascaded ? *cascaded : inside;
   for (const Array& array : code.arrays) {
     absl::StatusOr<int64_t> bytes = ByteSize(array.dtype, array.dims);
     if (bytes.ok()) continue;

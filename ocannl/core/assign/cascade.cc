@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/assign/cascade.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/base/unique_name.h"
+#include "ocannl/core/index/injective.h"
+#include "ocannl/core/index/projections.h"
+
+namespace ocannl {
+namespace {
+
+using LanesOf = absl::FunctionRef<int64_t(const Assignments&, const Assign&)>;
+
+bool DependsOn(const Indices& indices, IteratorId loop) {
+  return absl::c_any_of(indices, [&](const Affine& index) {
+    return index.FactorOf(Iterator(loop)) != 0;
+  });
+}
+
+std::vector<IteratorId> ReducedLoops(const Assign& assign) {
+  std::vector<IteratorId> loops;
+  for (IteratorId loop : assign.extents.ids()) {
+    if (!DependsOn(assign.lhs_indices, loop)) loops.push_back(loop);
+  }
+  return loops;
+}
+
+// Whether the order of its terms may be chosen, and these are floats.
+bool IsPlainSum(const Assignments& code, const Assign& assign) {
+  const bool sums = assign.accum == Op::kAdd || assign.accum == Op::kSub ||
+                    assign.accum == Op::kMul;
+  if (!sums || !IsFloat(code.arrays[assign.lhs].dtype) || assign.lookup ||
+      ReadsSource(assign, assign.lhs)) {
+    return false;
+  }
+  return absl::c_none_of(assign.sources, [](const Source& source) {
+    return std::holds_alternative<ReadLookup>(source);
+  });
+}
+
+// Whether each cell of the target is of one point of the loops it depends on.
+bool IsReduction(const Assign& assign, const std::vector<IteratorId>& reduced) {
+  LoopExtents extents = assign.extents;
+  for (IteratorId loop : reduced) extents[loop] = 1;
+  const Projections cells = {
+      .extents = extents, .lhs = assign.lhs_indices, .operands = {}};
+  return IsInjective({&cells, 1});
+}
+
+bool IsContraction(const Assign& assign,
+                   const std::vector<IteratorId>& reduced) {
+  std::vector<const Indices*> reads;
+  for (const Source& source : assign.sources) {
+    WalkArrays(source,
+               [&](const ReadArray& read) { reads.push_back(&read.indices); });
+  }
+  std::vector<IteratorId> outputs;
+  AddLoops(assign.lhs_indices, outputs);
+  for (const Indices* a : reads) {
+    for (const Indices* b : reads) {
+      const bool share = absl::c_any_of(reduced, [&](IteratorId loop) {
+        return DependsOn(*a, loop) && DependsOn(*b, loop);
+      });
+      if (!share) continue;
+      const bool more = absl::c_any_of(outputs, [&](IteratorId loop) {
+        return DependsOn(*a, loop) && !DependsOn(*b, loop);
+      });
+      if (more) return true;
+    }
+  }
+  return false;
+}
+
+// How a sum is cut along a reduced loop.
+struct Cut {
+  IteratorId loop;
+  int64_t rows;    // iterations of a block
+  int64_t blocks;  // all of them, two or more; the last one may be shorter
+  bool in_lanes;
+  bool is_contraction;
+};
+
+std::optional<Cut> FindCut(const Assignments& code, const Assign& assign,
+                           LanesOf lanes_of) {
+  if (!IsPlainSum(code, assign)) return std::nullopt;
+  const std::vector<IteratorId> reduced = ReducedLoops(assign);
+  double terms = 1;
+  for (IteratorId loop : reduced) terms *= assign.extents[loop];
+  if (terms <= kSumBlock) return std::nullopt;
+  const int64_t lanes = lanes_of(code, assign);
+  const bool is_contraction = lanes == 0 && IsContraction(assign, reduced);
+  const int64_t most =
+      is_contraction ? kContractionBlock : kSumBlock * std::max(lanes, 1L);
+  if (terms <= most || !IsReduction(assign, reduced)) return std::nullopt;
+  const IteratorId loop = *absl::c_find_if(
+      reduced, [&](IteratorId k) { return assign.extents[k] > 1; });
+  const int64_t extent = assign.extents[loop];
+  const double inner = terms / static_cast<double>(extent);
+  const int64_t rows = std::max<int64_t>(static_cast<int64_t>(most / inner), 1);
+  return Cut{.loop = loop,
+             .rows = rows,
+             .blocks = (extent - 1) / rows + 1,
+             .in_lanes = lanes > 0,
+             .is_contraction = is_contraction};
+}
+
+class Cascader {
+ public:
+  Cascader(const Assignments& code, LanesOf lanes_of)
+      : code_(code), lanes_of_(lanes_of), list_(std::move(code_.list)) {
+    code_.list.clear();
+    for (const Array& array : code_.arrays) names_.insert(array.name);
+  }
+
+  Assignments Run() {
+    std::vector<bool> is_zero(code_.arrays.size(), false);
+    for (Assignment& assignment : list_) {
+      auto* assign = std::get_if<Assign>(&assignment);
+      if (assign == nullptr) {
+        code_.list.push_back(std::move(assignment));
+        continue;
+      }
+      const int32_t target = assign->lhs;
+      const bool zeroes = SetsToZero(*assign);
+      Add(std::move(*assign), is_zero[target]);
+      is_zero[target] = zeroes;
+    }
+    return std::move(code_);
+  }
+
+ private:
+  bool SetsToZero(const Assign& assign) const {
+    const auto* constant = std::get_if<Constant>(&code_.exprs[assign.rhs]);
+    return !assign.accum && constant != nullptr && constant->bits == 0 &&
+           IsSurjective(assign.extents, assign.lhs_indices,
+                        code_.arrays[assign.lhs].dims);
+  }
+
+  // Appends the assignment, of which the target `is_zero` before, in blocks.
+  void Add(Assign assign, bool is_zero) {
+    const std::optional<Cut> cut = FindCut(code_, assign, lanes_of_);
+    if (!cut) return code_.list.push_back(std::move(assign));
+    const bool is_neutral =
+        assign.reset || (is_zero && assign.accum != Op::kMul);
+    // Before the blocks, so that their sum is next to them.
+    if (assign.reset) Start(assign.lhs, *assign.accum);
+    assign.reset = false;
+    const int64_t before = cut->blocks - 1;  // the last one
+    const int64_t rest = assign.extents[cut->loop] - before * cut->rows;
+    // One chain of blocks: the last one is apart where it is shorter, or
+    // pointwise users of the sum are fused with a contraction.
+    const bool is_apart = !cut->in_lanes && cut->blocks <= kSumBlock &&
+                          (cut->is_contraction || rest < cut->rows);
+    if (!is_apart) return AddBlocks(assign, *cut, 0, cut->blocks, !is_neutral);
+    // The first block starts with the target.
+    const int64_t first = before == 1 || !is_neutral ? 1 : 0;
+    if (first > 0) {
+      Add(Part(assign, *cut, 0, std::nullopt, cut->rows), is_neutral);
+    }
+    if (before > first + 1) {
+      AddBlocks(assign, *cut, first, before, /*copies_target=*/false);
+    } else if (before > first) {
+      AddOne(assign, *cut, cut->rows, cut->rows);
+    }
+    AddOne(assign, *cut, before * cut->rows, rest);
+  }
+
+  // One block, of `rows` iterations from `first` on, is added to the target.
+  void AddOne(const Assign& assign, const Cut& cut, int64_t first,
+              int64_t rows) {
+    const int32_t partial = AddPartial(assign, cut, "rest", std::nullopt);
+    Assign part = Part(assign, cut, first, std::nullopt, rows);
+    part.lhs = partial;
+    part.lhs_indices = CellsOf(part);
+    part.reset = true;
+    Add(std::move(part), false);
+    code_.list.push_back(SumOf(assign, partial, std::nullopt, cut));
+  }
+
+  void Start(int32_t array, Op accum) {
+    const Expr neutral =
+        Literal(code_.exprs, code_.arrays[array].dtype, NeutralElement(accum));
+    AssignPointwise(code_, array, std::nullopt, neutral.id(), {});
+  }
+
+  // Blocks from `first` up to before `end`, each into a cell of its own, and
+  // their sum, which is added to the target; that starts the first block if it
+  // `copies_target`.
+  void AddBlocks(const Assign& assign, const Cut& cut, int64_t first,
+                 int64_t end, bool copies_target) {
+    const int32_t partial = AddPartial(assign, cut, "blocks", end - first);
+    if (copies_target) StartWithTarget(assign, cut, partial);
+    const int64_t rest = assign.extents[cut.loop] - (cut.blocks - 1) * cut.rows;
+    const bool has_rest = end == cut.blocks && rest < cut.rows;
+    const int64_t whole = end - first - (has_rest ? 1 : 0);
+    Assign part = Part(assign, cut, first * cut.rows, whole, cut.rows);
+    part.lhs = partial;
+    part.lhs_indices = WithBlock(CellsOf(part), cut, Iterator(cut.loop));
+    part.reset = !copies_target;
+    Add(std::move(part), false);
+    if (has_rest) {
+      part = Part(assign, cut, (first + whole) * cut.rows, std::nullopt, rest);
+      part.lhs = partial;
+      part.lhs_indices = WithBlock(CellsOf(part), cut, whole);
+      Add(std::move(part), !copies_target);
+    }
+    Assign sum = SumOf(assign, partial, end - first, cut);
+    sum.reset = copies_target;
+    Add(std::move(sum), first == 0);
+  }
+
+  // All blocks start with the neutral element, and the first with the target.
+  void StartWithTarget(const Assign& assign, const Cut& cut, int32_t partial) {
+    Start(partial, *assign.accum);
+    Assign first = SumOf(assign, partial, std::nullopt, cut);
+    ReadArray& cells = std::get<ReadArray>(first.sources[0]);
+    cells.indices = WithBlock(std::move(cells.indices), cut, 0);
+    std::swap(first.lhs, cells.array);
+    std::swap(first.lhs_indices, cells.indices);
+    first.accum.reset();
+    code_.list.push_back(std::move(first));
+  }
+
+  // The terms of `blocks` blocks of `rows` iterations of the loop from `first`
+  // on; a loop over blocks comes before it, if there are several.
+  static Assign Part(Assign assign, const Cut& cut, int64_t first,
+                     std::optional<int64_t> blocks, int64_t rows) {
+    const IteratorId loop = cut.loop;
+    const IteratorId next = {loop.index + 1};
+    const bool has_rows = rows > 1 || !blocks;
+    const int32_t shift = blocks && has_rows ? 1 : 0;
+    auto renumber = [&](Symbol symbol) -> Affine {
+      if (symbol.kind == Symbol::kStatic || symbol.iterator() < loop) {
+        return symbol;
+      }
+      if (symbol.iterator() > loop) {
+        return Iterator({symbol.number + shift});
+      }
+      Affine at = first;
+      if (blocks) at.AddScaled(rows, Iterator(loop));
+      if (has_rows) at.AddScaled(1, Iterator(shift ? next : loop));
+      return at;
+    };
+    auto substitute = [&](Affine& index) {
+      index = index.Substitute(renumber);
+    };
+    absl::c_for_each(assign.lhs_indices, substitute);
+    for (Source& source : assign.sources) {
+      WalkArrays(source, [&](ReadArray& read) {
+        absl::c_for_each(read.indices, substitute);
+      });
+      auto* index = std::get_if<ReadIndex>(&source);
+      if (index != nullptr) substitute(index->index);
+    }
+    assign.extents[loop] = has_rows ? rows : *blocks;
+    if (shift) {
+      assign.extents.insert(assign.extents.begin() + loop.index, *blocks);
+    }
+    return assign;
+  }
+
+  // A cell for each point of the loops of the target, in the order of its axes.
+  static Indices CellsOf(const Assign& assign) {
+    std::vector<IteratorId> loops;
+    AddLoops(assign.lhs_indices, loops);
+    Indices cells;
+    for (IteratorId loop : loops) cells.push_back(Iterator(loop));
+    return cells;
+  }
+
+  // Blocks are the last axis in lanes, where it makes a contiguous run, and
+  // else the first one.
+  template <class Vector, class Value>
+  static Vector WithBlock(Vector axes, const Cut& cut, Value block) {
+    axes.insert(cut.in_lanes ? axes.end() : axes.begin(), block);
+    return axes;
+  }
+
+  int32_t AddPartial(const Assign& assign, const Cut& cut,
+                     absl::string_view what, std::optional<int64_t> blocks) {
+    const Array& target = code_.arrays[assign.lhs];
+    Array array = Intermediate(
+        UniqueName(absl::StrCat(target.name, ".", what), names_), target);
+    std::vector<IteratorId> loops;
+    AddLoops(assign.lhs_indices, loops);
+    array.dims.clear();
+    for (IteratorId loop : loops) array.dims.push_back(assign.extents[loop]);
+    if (blocks) array.dims = WithBlock(std::move(array.dims), cut, *blocks);
+    code_.arrays.push_back(std::move(array));
+    return static_cast<int32_t>(code_.arrays.size()) - 1;
+  }
+
+  // The sum of what AddPartial has made.
+  Assign SumOf(const Assign& assign, int32_t partial,
+               std::optional<int64_t> blocks, const Cut& cut) {
+    std::vector<IteratorId> loops;
+    AddLoops(assign.lhs_indices, loops);
+    IdVector<IteratorId, Affine> place(assign.extents.size());
+    LoopExtents extents;
+    Indices cells;
+    for (IteratorId loop : loops) {
+      place[loop] = Iterator(extents.Add(assign.extents[loop]));
+      cells.push_back(place[loop]);
+    }
+    if (blocks) {
+      const Affine block = Iterator(extents.Add(*blocks));
+      cells = WithBlock(std::move(cells), cut, block);
+    }
+    Indices target = assign.lhs_indices;
+    for (Affine& index : target) {
+      index = index.Substitute([&](Symbol symbol) -> Affine {
+        return symbol.kind == Symbol::kStatic ? Affine(symbol)
+                                              : place[symbol.iterator()];
+      });
+    }
+    const Expr leaf = MakeLeaf(code_.exprs, code_.arrays[partial].dtype, 0);
+    return {.lhs = assign.lhs,
+            .lhs_indices = std::move(target),
+            .accum = assign.accum == Op::kMul ? Op::kMul : Op::kAdd,
+            .reset = false,
+            .rhs = leaf.id(),
+            .sources = {ReadArray{partial, std::move(cells)}},
+            .extents = std::move(extents)};
+  }
+
+  Assignments code_;
+  const LanesOf lanes_of_;
+  std::vector<Assignment> list_;
+  absl::flat_hash_set<std::string> names_;
+};
+
+}  // namespace
+
+std::optional<Assignments> CascadeSums(const Assignments& code,
+                                       LanesOf lanes_of) {
+  const bool any = AnyAssign(code, [&](const Assign& assign) {
+    return FindCut(code, assign, lanes_of).has_value();
+  });
+  if (!any) return std::nullopt;
+  return Cascader(code, lanes_of).Run();
+}
+
+}  // namespace ocannl

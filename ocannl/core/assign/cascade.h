@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CascadeSums: superblock summation: code that sums floats in blocks, then the
+// sums of blocks likewise (Castaldo, Whaley and Chronopoulos, Reducing
+// floating-point error in dot product using the superblock family of
+// algorithms, 2008). The error grows with L * log(n) / log(L), not with n.
+//
+//   y[j] =:+ x[k, j]     of 1000 terms, where a block has L = 128
+//     ->
+//   y.blocks[b, j] =:+ x[128*b + k, j]     of b < 7, k < 128
+//   y[j] =:+ y.blocks[b, j]
+//   y.rest[j] =:+ x[896 + k, j]            of k < 104
+//   y[j] =+ y.rest[j]
+//
+// A block is so many iterations of one reduced loop, times those of the loops
+// inside of it. So its bounds do not depend on the outermost reduced axis, and
+// zeros that are appended there change no bit. What `=+` finds in the target
+// starts the first block. Sums in lanes (loop/split_reduce.h) are cut into
+// blocks of L steps of all lanes; each block has its tree. Scatters, lookups
+// and statements that read their target keep their order.
+#ifndef OCANNL_CORE_ASSIGN_CASCADE_H_
+#define OCANNL_CORE_ASSIGN_CASCADE_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/functional/function_ref.h"
+#include "ocannl/core/assign/assignments.h"
+
+namespace ocannl {
+
+// The most terms of a block. These are part of what a program means.
+//
+// Of a contraction: a sum over products of two operands, of which one has an
+// axis of the result that the other has not. A multiple of each kc that caches
+// ask for (`bazel run //experiments:bench -- --filter=gemm`).
+inline constexpr int64_t kContractionBlock = 1024;
+// Of other chains, and of a lane (`bazel run //experiments:bench --
+// --filter=reduce,columns`).
+inline constexpr int64_t kSumBlock = 128;
+
+// nullopt: no sum is longer than a block. `lanes_of` says in how many lanes an
+// accumulation is summed; 0: it is a chain.
+std::optional<Assignments> CascadeSums(
+    const Assignments& code,
+    absl::FunctionRef<int64_t(const Assignments&, const Assign&)> lanes_of);
+
+}  // namespace ocannl
+
+#endif  // OCANNL_CORE_ASSIGN_CASCADE_H_
