@@ -17,6 +17,10 @@ namespace {
 // (`bazel run //experiments:bench -- --filter=einsum`).
 constexpr double kMinReductionForStridedStores = 64;
 
+// Vectors of n that are enough independent chains of sums
+// (`bazel run //experiments:bench -- --filter=einsum`).
+constexpr int64_t kLongRow = 8;
+
 class LoopChooser {
  public:
   LoopChooser(const LoopProgram& program, const PerfectNest& nest,
@@ -98,7 +102,13 @@ class LoopChooser {
     for (const NestLoop& loop : loops) {
       const int64_t count = NumOperandsAlong(loop);
       if (n_operands_.empty() || count > least) continue;
-      if (count > 0 && n_operands_.size() == 1) continue;
+      // Rows would share no loads; a long n hides latencies without them.
+      const bool shares_none =
+          count == static_cast<int64_t>(n_operands_.size());
+      if (count > 0 && shares_none &&
+          (count == 1 || chosen_.n.extent >= kLongRow * lanes_)) {
+        continue;
+      }
       least = count;
       chosen_.m = loop;
     }
