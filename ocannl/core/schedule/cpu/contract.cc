@@ -130,7 +130,7 @@ class ContractScheduler {
     const Access& b = *plan_.packed_b;
     // But once for all outer loops where it depends on none of them.
     const bool packs_once =
-        !plan_.loops.outer.empty() && !plan_.has_k_blocks() &&
+        !plan_.loops.outer.empty() && !plan_.has_k_blocks() && !plan_.cascade &&
         absl::c_all_of(plan_.loops.outer, [&](const NestLoop& loop) {
           return StrideAlong(loop, b) == 0;
         });

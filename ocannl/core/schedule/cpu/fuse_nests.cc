@@ -9,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/schedule/cpu/block_sum.h"
 #include "ocannl/core/schedule/cpu/fused_body.h"
 #include "ocannl/core/schedule/cpu/nest_rewriter.h"
 #include "ocannl/core/schedule/cpu/rows.h"
@@ -263,7 +264,31 @@ class NestFuser {
     return absl::OkStatus();
   }
 
+  // Fuses the nest of partial sums, which is `first`, with the next one, which
+  // adds them up.
+  absl::StatusOr<bool> AccumulateBlocks(WaitingNest& first,
+                                        const PerfectNest& nest) {
+    if (first.is_alone || waiting_.empty() || waiting_.front().is_alone) {
+      return false;
+    }
+    std::optional<BlockSum> sum =
+        PlanBlockSum(program_, nest, waiting_.front().nest, target_);
+    const BufferId buffer = nest.set.target.buffer;
+    if (!sum || !body_.TakeZeroOut(buffer)) return false;
+    NestRewriter rewriter = RewriterOf(first);
+    OCANNL_RETURN_IF_ERROR(rewriter.AbsorbZeroOut(buffer, nest.outputs.back()));
+    OCANNL_RETURN_IF_ERROR(rewriter.FuseWith(
+        nest.outputs, std::move(waiting_.front().stmt), sum->loops));
+    AppendComments(waiting_.front().comments);
+    waiting_.pop_front();
+    plain_ = plain_ > 0 ? plain_ - 1 : 0;
+    Append(std::move(rewriter), std::move(sum->contraction));
+    return true;
+  }
+
   absl::Status Accumulate(WaitingNest& first, PerfectNest nest) {
+    OCANNL_ASSIGN_OR_RETURN(const bool is_done, AccumulateBlocks(first, nest));
+    if (is_done) return absl::OkStatus();
     ContractPlan plan = PlanContract(program_, nest, target_);
     NestRewriter rewriter = RewriterOf(first);
     const bool has_n = plan.loops.n.iterator.valid();

@@ -64,6 +64,8 @@ class ContractTiler {
       std::rotate(order_.begin(), order_.begin() + 2, order_.begin() + 3);
     } else if (plan_.has_k_blocks()) {
       axes_.insert(axes_.begin() + 1, k);
+    } else if (plan_.cascade) {
+      AddCascade();
     }
   }
 
@@ -77,6 +79,7 @@ class ContractTiler {
       loops.at[kKBlock] = loops.k[0];
       loops.k.erase(loops.k.begin());
     }
+    if (plan_.cascade) loops.at[kKBlock] = plan_.cascade;
     std::vector<NestLoop> order;
     if (!plan_.loops.outer.empty()) {
       loops.outer.assign(plan_.loops.outer.begin() + 1,
@@ -96,6 +99,23 @@ class ContractTiler {
   }
 
  private:
+  // Blocks of a cascaded sum are blocks of k. Where there is but one panel,
+  // they run inside of tiles, so that those are parallel.
+  void AddCascade() {
+    cascade_ = {{.first = 0, .count = plan_.cascade->extent, .size = 1}};
+    const Axis k = {kKBlock, kK, &cascade_};
+    const bool has_panels =
+        plan_.tiles.n.size() > 1 || plan_.tiles.n[0].count > 1;
+    if (has_panels || !plan_.is_parallel || !plan_.loops.outer.empty()) {
+      axes_.insert(axes_.begin() + 1, k);
+      return;
+    }
+    std::erase(order_, kKBlock);
+    order_.insert(absl::c_find(order_, kK), kKBlock);
+    axes_.push_back(k);
+    runs_in_tiles_ = true;
+  }
+
   // The loops from a level on, outermost first.
   std::vector<NestLoop> From(Level first, const Loops& loops) const {
     std::vector<NestLoop> order;
@@ -196,8 +216,10 @@ class ContractTiler {
   // there is one block, that over tiles of m.
   void AddParallel(const Loops& loops, Level tiles) {
     if (!plan_.loops.outer.empty() || !loops.Has(tiles)) return;
+    const bool has_blocks =
+        plan_.has_k_blocks() || (plan_.cascade && !runs_in_tiles_);
     if (tiles == kNBlock ||
-        (tiles == kMTile && !loops.Has(kNBlock) && !plan_.has_k_blocks())) {
+        (tiles == kMTile && !loops.Has(kNBlock) && !has_blocks)) {
       parallel_.push_back(*loops.at[tiles]);
     }
   }
@@ -231,8 +253,10 @@ class ContractTiler {
   const PerfectNest& nest_;
   const ContractPlan& plan_;
   const Epilogue& epilogue_;
-  std::vector<Level> order_;  // outermost first
-  std::vector<Axis> axes_;    // in the order in which they are tiled
+  std::vector<Level> order_;        // outermost first
+  std::vector<Axis> axes_;          // in the order in which they are tiled
+  std::vector<TileRange> cascade_;  // of the loop over blocks of a cascade
+  bool runs_in_tiles_ = false;      // that loop
   std::vector<NestLoop> parallel_;
   TiledContract tiled_;
 };
