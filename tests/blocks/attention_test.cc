@@ -2,15 +2,19 @@
 #include "ocannl/train/blocks/attention.h"
 
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/compile.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/blocks/position.h"
 #include "ocannl/train/blocks/transformer.h"
+#include "ocannl/train/graph/model.h"
 #include "tests/blocks/block_check.h"
 #include "tests/support/every_code_is_text.h"
 
@@ -20,7 +24,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::FloatNear;
+using ::testing::Gt;
 using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::SizeIs;
 using train::CausalMask;
 using train::kInference;
 using train::MultiHeadAttention;
@@ -196,6 +203,81 @@ TEST(AttentionTest, Temperature) {
   ExpectSameBits({2, 3}, {1}, attend(0.7));
   EXPECT_THAT(ShapesOf({2, 3}, {1}, attend(0)),
               HasSubstr("the temperature is 0; it must be above 0"));
+}
+
+// A place that sees nothing finds 0, and has no part in any gradient.
+TEST(AttentionTest, APlaceThatSeesNothing) {
+  auto attend = [](const ParamScope& scope, Tensor x) {
+    const Tensor places = Range(*scope.graph, 3, DType::kI32);
+    // The place 0 sees none, and the others see all.
+    const Tensor sees = Less(0, Einsum1("s => s|0->", places));
+    return MultiHeadAttention(
+        scope,
+        {.size = 2, .heads = 1, .key_size = 2, .bias = false, .dropout = 0})(
+        x, x, sees, kInference);
+  };
+  const std::vector<float> found = ValuesOf(
+      {3}, {2},
+      {.x = {1, 2, 3, -4, 5, 6}, .given = {{"value_w", {1, 0, 0, 1}}}}, attend);
+  EXPECT_THAT(std::vector(found.begin(), found.begin() + 2), ElementsAre(0, 0));
+  EXPECT_NE(found[2], 0);
+  ExpectGradient({2, 3}, {2}, attend);
+  ExpectSameBits({2, 3}, {2}, attend);
+}
+
+// Dropout is that of the weights, which do not sum to 1 afterwards: of four
+// alike, each kept one counts 1/4 divided by the share that is kept.
+TEST(AttentionTest, DropoutOfWeights) {
+  auto attend = [](const ParamScope& scope, Tensor x) {
+    train::Training training{.step = scope.graph->AddStatic("step", 10)};
+    return MultiHeadAttention(
+        scope,
+        {.size = 1, .heads = 1, .key_size = 1, .bias = false, .dropout = 0.5})(
+        x, x, std::nullopt, &training);
+  };
+  const std::vector<float> found = ValuesOf({16, 4}, {1},
+                                            {.x = std::vector<double>(64, 1),
+                                             .given = {{"query_w", {0}},
+                                                       {"key_w", {0}},
+                                                       {"value_w", {1}},
+                                                       {"out_w", {1}}}},
+                                            attend);
+  std::map<float, int> counts;
+  for (float value : found) ++counts[value];
+  EXPECT_THAT(counts,
+              ElementsAre(Pair(0, Gt(0)), Pair(0.5, Gt(0)), Pair(1, Gt(0)),
+                          Pair(1.5, Gt(0)), Pair(2, Gt(0))));
+  ExpectGradient({2, 3}, {1}, attend);
+}
+
+// Of scores and their exponentials, and of their gradients: weights are no
+// array.
+TEST(AttentionTest, ArraysOfAllPairsOfPlaces) {
+  auto arrays = [](bool gradients) {
+    train::Model model;
+    const ParamScope scope{.graph = &model.graph, .name = "net"};
+    const Tensor sequence = Einsum1(
+        "s, d => s|d", MakeParam(scope, "x", Dims{40, 5}, Dims{}, nullptr));
+    const MultiHeadAttention attend(scope,
+                                    {.size = 5, .heads = 2, .key_size = 4});
+    const Tensor found = attend(sequence, sequence, std::nullopt, kInference);
+    absl::StatusOr<Assignments> code =
+        gradients ? train::GradUpdateOfSum(model, found)
+                  : train::Forward(model, found);
+    CHECK_OK(code);
+    if (gradients) {
+      CHECK_OK(train::KeepGradients(train::Parameters(model, found), *code));
+    }
+    absl::StatusOr<LoopProgram> program = CompileProgram(*code, {});
+    CHECK_OK(program);
+    std::vector<std::string> names;
+    for (const loop_ir::Buffer& buffer : program->buffers) {
+      if (buffer.dims == Dims{40, 2, 40}) names.push_back(buffer.name);
+    }
+    return names;
+  };
+  EXPECT_THAT(arrays(false), SizeIs(2));
+  EXPECT_THAT(arrays(true), SizeIs(4));
 }
 
 TEST(TransformerTest, ShapesGradientBits) {

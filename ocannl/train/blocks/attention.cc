@@ -89,13 +89,11 @@ Tensor MultiHeadAttention::Attend(absl::string_view places, Tensor queries,
   Tensor scores = Einsum(
       absl::StrCat("...", places, "|hk; ...t|hk => ...", places, "|t->h"),
       scaled, Widened(keys, dtype));
-  Tensor weights = mask ? MaskedSoftmax(kOverMemory, scores, *mask)
-                        : Softmax(kOverMemory, scores);
-  weights = Dropout(weights, options_.dropout, training);
+  const auto [e, sum] = PartsOfSoftmax(kOverMemory, scores, mask);
   const Tensor found = Einsum(
       absl::StrCat("...", places, "|t->h; ...t|hv => ...", places, "|hv"),
-      weights, Widened(values, dtype));
-  return out_(InDType(found, dtype));
+      Dropout(e, options_.dropout, training), Widened(values, dtype));
+  return out_(InDType(found / Einsum1("...|0->h => ...|h0", sum), dtype));
 }
 
 Tensor MultiHeadAttention::operator()(Tensor x, Tensor memory,

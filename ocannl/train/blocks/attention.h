@@ -9,6 +9,24 @@
 //
 // Sequences have shape ...,length|size. Vaswani et al., "Attention is all you
 // need" (2017).
+//
+// Of a place s and a head, with m the greatest of the scores that it sees:
+//
+//   e[t] = exp(score[t] - m), or 0 where the mask is false
+//   found = sum of e[t] value[t] / sum of e[t]
+//
+// One division for each cell that is found, and none for the weights e / sum,
+// which are not computed (Milakov and Gimelshein, "Online normalizer
+// calculation for softmax", 2018; Rabe and Staats, "Self-attention does not
+// need O(n^2) memory", 2021). The gradient of the sum is that of the quotient,
+// -(sum of found found.grad) / sum, a number for each place (Dao et al.,
+// "FlashAttention", 2022). So there are 4 arrays of all pairs of places: the
+// scores, e and their gradients.
+//
+// Terms of places that are masked are exactly 0, so that they change no bit of
+// what other places find if the values there are finite: a sequence with a
+// padding behind it, under a mask, is as it is without. A place that sees
+// nothing finds 0, and has no part in any gradient.
 #ifndef OCANNL_TRAIN_BLOCKS_ATTENTION_H_
 #define OCANNL_TRAIN_BLOCKS_ATTENTION_H_
 
@@ -74,7 +92,8 @@ struct Decoding {
 };
 
 // softmax(q k / (sqrt(key_size) temperature)) v of each head, and a linear map
-// of what the heads found. Scores and weights of narrow floats are f32.
+// of what the heads found. Scores and both sums of narrow floats are f32.
+// Dropout is that of the weights: it drops from the sum of e[t] value[t] alone.
 // Parameters: query_w, query_b, key_..., value_..., out_... Error node: a
 // temperature that is not above 0.
 class MultiHeadAttention {

@@ -13,6 +13,8 @@
 #ifndef OCANNL_TRAIN_BLOCKS_SOFTMAX_H_
 #define OCANNL_TRAIN_BLOCKS_SOFTMAX_H_
 
+#include <optional>
+
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/tensor/tensor.h"
@@ -28,6 +30,19 @@ Tensor Softmax(absl::string_view spec, Tensor x,
 // and so does a whole group without any true.
 Tensor MaskedSoftmax(absl::string_view spec, Tensor x, Tensor mask,
                      SourceLocation where = SourceLocation::Current());
+
+// Softmax(spec, x, mask) before its division: e / sum. Both are f32 of narrow
+// floats. What is linear in the weights divides once, after its own sum:
+//
+//   SoftmaxParts parts = PartsOfSoftmax("...|t->... => ...|0->...", x, {});
+//   Tensor mean = (parts.e * values) / sum;
+struct SoftmaxParts {
+  Tensor e;    // exp(x - greatest), which is exactly 0 where the mask is false
+  Tensor sum;  // of e over the group; 0.5 where the mask has no true
+};
+SoftmaxParts PartsOfSoftmax(absl::string_view spec, Tensor x,
+                            std::optional<Tensor> mask,
+                            SourceLocation where = SourceLocation::Current());
 
 // log(softmax(x)) = x - max - log(sum of exp(x - max)).
 Tensor LogSoftmax(absl::string_view spec, Tensor x,

@@ -2,6 +2,7 @@
 //
 // The linear map, normalisations and attention.
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -124,20 +125,19 @@ Made MultiHeadAttention(const Operand& wq, const Operand& wk, const Operand& wv,
                     {"h", "n", "t"}) /
       std::sqrt(static_cast<double>(size));
   constexpr char kOverPlaces[] = "h, n, t => h, n, 0";
-  Tensor weights = scores;
-  if (!mask) {
-    weights = train::Softmax(kOverPlaces, scores, where);
-  } else {
+  std::optional<Tensor> seen;
+  if (mask) {
     OCANNL_ASSIGN_OR_RETURN(
         const Operand wide,
         train::BroadcastTo({Convert(mask->tensor, DType::kU8), mask->dims},
                            {heads, n, n}));
-    weights =
-        MaskedSoftmax(kOverPlaces, scores, NotEqual(wide.tensor, 0), where);
+    seen = NotEqual(wide.tensor, 0);
   }
+  const auto [e, sum] = PartsOfSoftmax(kOverPlaces, scores, seen, where);
   const Tensor found =
-      InDType(SumOfProducts({{weights, {"h", "n", "t"}}, {v, {"t", "h", "s"}}},
-                            {"n", "h", "s"}),
+      InDType(SumOfProducts({{e, {"h", "n", "t"}}, {v, {"t", "h", "s"}}},
+                            {"n", "h", "s"}) /
+                  Einsum1("h, n, 0 => n, h, 0", sum),
               x.tensor.node().dtype);
   const Operand out = ReshapeTo(wo, {heads, size, d});
   return SumOfProducts(
