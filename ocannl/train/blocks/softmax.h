@@ -31,13 +31,11 @@ Tensor Softmax(absl::string_view spec, Tensor x,
 Tensor MaskedSoftmax(absl::string_view spec, Tensor x, Tensor mask,
                      SourceLocation where = SourceLocation::Current());
 
-// Softmax(spec, x, mask) before its division: e / sum. Both are f32 of narrow
-// floats. What is linear in the weights divides once, after its own sum:
-//
-//   SoftmaxParts parts = PartsOfSoftmax("...|t->... => ...|0->...", x, {});
-//   Tensor mean = (parts.e * values) / sum;
+// Softmax, or MaskedSoftmax if there is a mask, before its division: e / sum.
+// Both are f32 of narrow floats. A sum weighted by it divides once: (e v) /
+// sum.
 struct SoftmaxParts {
-  Tensor e;    // exp(x - greatest), which is exactly 0 where the mask is false
+  Tensor e;    // exp(x - greatest), and exactly 0 where the mask is false
   Tensor sum;  // of e over the group; 0.5 where the mask has no true
 };
 SoftmaxParts PartsOfSoftmax(absl::string_view spec, Tensor x,
