@@ -10,23 +10,17 @@
 // Sequences have shape ...,length|size. Vaswani et al., "Attention is all you
 // need" (2017).
 //
-// Of a place s and a head, with m the greatest of the scores that it sees:
+// Of a head and a place, where m is the greatest score that the place sees:
 //
-//   e[t] = exp(score[t] - m), or 0 where the mask is false
-//   found = sum of e[t] value[t] / sum of e[t]
+//   e[t] = exp(score[t] - m), and exactly 0 where the mask is false
+//   found = (sum of e[t] value[t]) / sum of e[t]
 //
-// One division for each cell that is found, and none for the weights e / sum,
-// which are not computed (Milakov and Gimelshein, "Online normalizer
-// calculation for softmax", 2018; Rabe and Staats, "Self-attention does not
-// need O(n^2) memory", 2021). The gradient of the sum is that of the quotient,
+// The weights e / sum are not computed (Milakov and Gimelshein, "Online
+// normalizer calculation for softmax", 2018; Rabe and Staats, "Self-attention
+// does not need O(n^2) memory", 2021). The gradient of the sum is
 // -(sum of found found.grad) / sum, a number for each place (Dao et al.,
-// "FlashAttention", 2022). So there are 4 arrays of all pairs of places: the
-// scores, e and their gradients.
-//
-// Terms of places that are masked are exactly 0, so that they change no bit of
-// what other places find if the values there are finite: a sequence with a
-// padding behind it, under a mask, is as it is without. A place that sees
-// nothing finds 0, and has no part in any gradient.
+// "FlashAttention", 2022). A place that sees nothing finds 0, and has no part
+// in any gradient. docs/numerics.md says which results have the same bits.
 #ifndef OCANNL_TRAIN_BLOCKS_ATTENTION_H_
 #define OCANNL_TRAIN_BLOCKS_ATTENTION_H_
 
@@ -79,8 +73,7 @@ struct AttentionOptions {
 //
 // Places after the position weigh 0, so nothing needs to be cleared before the
 // next sequence if all is finite. The logits of a place are those of the whole
-// sequence, to the last bit: the axes of an operation decide the order of its
-// sums, and no number of sequences or places (core/loop/split_reduce.h).
+// sequence, to the last bit, for one sequence or many (docs/numerics.md).
 struct Decoding {
   int32_t position;  // a static index in 0 to length - 1
   int64_t length;
