@@ -212,8 +212,7 @@ TEST(AttentionTest, APlaceThatSeesNothing) {
     // The place 0 sees none, and the others see all.
     const Tensor sees = Less(0, Einsum1("s => s|0->", places));
     return MultiHeadAttention(
-        scope,
-        {.size = 2, .heads = 1, .key_size = 2, .bias = false, .dropout = 0})(
+        scope, {.size = 2, .heads = 1, .key_size = 2, .bias = false})(
         x, x, sees, kInference);
   };
   const std::vector<float> found = ValuesOf(

@@ -32,8 +32,7 @@ Tensor MaskedSoftmax(absl::string_view spec, Tensor x, Tensor mask,
                      SourceLocation where = SourceLocation::Current());
 
 // Softmax, or MaskedSoftmax if there is a mask, before its division: e / sum.
-// Both are f32 of narrow floats. A sum weighted by it divides once: (e v) /
-// sum.
+// Both are f32 of narrow floats. A sum of weighted numbers divides once.
 struct SoftmaxParts {
   Tensor e;    // exp(x - greatest), and exactly 0 where the mask is false
   Tensor sum;  // of e over the group; 0.5 where the mask has no true
