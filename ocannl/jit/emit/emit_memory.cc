@@ -51,6 +51,15 @@ void Emitter::LoadWords(const Inst& inst, const Vec& dst, const Mem& from) {
   }
 }
 
+void Emitter::EmitLoadInsert(const Inst& inst) {
+  const InstId insert = inst.active_lanes == 8 ? Ids::kIdVinsertf32x8
+                        : HasEvex()            ? Ids::kIdVinsertf32x4
+                                               : Ids::kIdVinsertf128;
+  Emit(insert, Out(inst), In(inst, 0), At(inst.memory),
+       asmjit::imm(inst.lane / inst.active_lanes));
+  Finish(inst);
+}
+
 void Emitter::Gather(const Inst& inst, const Vec& dst) {
   const InstId gather =
       IsWide(inst.dtype) ? Ids::kIdVgatherdpd : Ids::kIdVgatherdps;

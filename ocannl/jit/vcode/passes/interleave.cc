@@ -116,8 +116,10 @@ class InterleavedLowering {
         Interleave(second, dtype, even.args[0].reg(), odd.args[0].reg());
     auto [a, b] = Blocks(second, dtype, 0x44, 0xee, low, high);
     if (lanes_ == 16) {
-      a = editor_.Shuffle(second, ShuffleKind::kBlocks512, 0xd8, dtype, a, a);
-      b = editor_.Shuffle(second, ShuffleKind::kBlocks512, 0xd8, dtype, b, b);
+      a = editor_.Shuffle(second, ShuffleKind::kBlocks512, 0xd8, dtype, lanes_,
+                          a, a);
+      b = editor_.Shuffle(second, ShuffleKind::kBlocks512, 0xd8, dtype, lanes_,
+                          b, b);
     }
     for (int half = 0; half < 2; ++half) {
       Inst store = Rows(even, disp, half);
@@ -137,14 +139,15 @@ class InterleavedLowering {
     const bool wide = lanes_ == 16;
     const auto kind = wide ? ShuffleKind::kBlocks512 : ShuffleKind::kBlocks256;
     return {
-        editor_.Shuffle(at, kind, wide ? selector : 0x20, dtype, a, b),
-        editor_.Shuffle(at, kind, wide ? other_selector : 0x31, dtype, a, b)};
+        editor_.Shuffle(at, kind, wide ? selector : 0x20, dtype, lanes_, a, b),
+        editor_.Shuffle(at, kind, wide ? other_selector : 0x31, dtype, lanes_,
+                        a, b)};
   }
 
   // In each 128 bits: a0 b0 a1 b1 and a2 b2 a3 b3.
   Two Interleave(size_t at, DType dtype, VReg a, VReg b) {
-    return {editor_.Shuffle(at, ShuffleKind::kLow32, 0, dtype, a, b),
-            editor_.Shuffle(at, ShuffleKind::kHigh32, 0, dtype, a, b)};
+    return {editor_.Shuffle(at, ShuffleKind::kLow32, 0, dtype, lanes_, a, b),
+            editor_.Shuffle(at, ShuffleKind::kHigh32, 0, dtype, lanes_, a, b)};
   }
 
   NestEditor editor_;

@@ -27,13 +27,12 @@ VReg NestEditor::Define(size_t at, Inst inst) {
 }
 
 VReg NestEditor::Shuffle(size_t at, ShuffleKind kind, int selector, DType dtype,
-                         VReg a, VReg b) {
-  const uint8_t lanes = nest_.registers[a.index].lanes;
+                         int lanes, VReg a, VReg b) {
   return Define(at, {.opcode = Opcode::kShuffle,
                      .dtype = dtype,
                      .operand = dtype,
-                     .lanes = lanes,
-                     .active_lanes = lanes,
+                     .lanes = static_cast<uint8_t>(lanes),
+                     .active_lanes = static_cast<uint8_t>(lanes),
                      .shuffle = kind,
                      .selector = static_cast<uint8_t>(selector),
                      .args = {RegValue(a), RegValue(b), Value{}}});

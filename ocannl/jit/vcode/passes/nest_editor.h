@@ -33,9 +33,9 @@ class NestEditor {
   // for the result and returns it.
   void Insert(size_t at, const Inst& inst) { made_.emplace_back(at, inst); }
   VReg Define(size_t at, Inst inst);
-  // Defines a shuffle of two registers.
-  VReg Shuffle(size_t at, ShuffleKind kind, int selector, DType dtype, VReg a,
-               VReg b);
+  // Defines a shuffle of two registers, which may have fewer lanes.
+  VReg Shuffle(size_t at, ShuffleKind kind, int selector, DType dtype,
+               int lanes, VReg a, VReg b);
 
   // The instruction disappears; `reg` holds its result.
   void Replace(size_t inst, VReg reg);

@@ -20,11 +20,12 @@ namespace ocannl::jit {
 //                                      r0, r1 = shuffles of r2, r3
 void LowerInterleaved(Nest& nest, Isa isa);
 
-// Strided loads of adjacent columns become contiguous loads of rows, transposed
-// in registers by log2(lanes) stages of shuffles.
+// Strided loads of at least four adjacent columns become loads of parts of rows
+// that fill a register, and shuffles. A register gets the rows r, r + 4, ... so
+// that shuffles within 128 bits transpose blocks of 4 x 4.
 //
 //   vec i1 = 0 to 15 { ... x[i1, 0] ... }  ...  vec i1 { ... x[i1, 15] ... }
-//     ->  16 loads of a row of x and 64 shuffles instead of 256 loads
+//     ->  32 loads of half a row of x and 48 shuffles instead of 256 loads
 void TransposeLoads(Nest& nest, Isa isa);
 
 // With ternary logic, an `and` that only an `or` uses becomes part of it.

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "ocannl/core/schedule/target.h"
 #include "ocannl/jit/vcode/passes/nest_editor.h"
 #include "ocannl/jit/vcode/passes/passes.h"
 
@@ -18,8 +17,7 @@ using Group = std::vector<size_t>;
 
 class Transposer {
  public:
-  Transposer(Nest& nest, Isa isa)
-      : editor_(nest), lanes_(VectorBytes(isa) / 4) {}
+  explicit Transposer(Nest& nest) : editor_(nest) {}
 
   void Run() {
     editor_.VisitBasicBlocks(
@@ -29,17 +27,16 @@ class Transposer {
 
  private:
   bool IsColumn(const Inst& inst) const {
-    return inst.opcode == Opcode::kLoad && inst.lanes == lanes_ &&
+    return inst.opcode == Opcode::kLoad && inst.lanes > 1 &&
            (inst.dtype == DType::kF32 || inst.dtype == DType::kI32 ||
             inst.dtype == DType::kU32) &&
-           inst.memory.stride != 0 && inst.memory.stride != 4 &&
-           inst.active_lanes >= kMinTransposed;
+           inst.memory.stride != 0 && inst.memory.stride != 4;
   }
 
   // In the basic block from `begin` to `end`.
   void FindGroups(size_t begin, size_t end) {
-    using Key =
-        std::tuple<int32_t, int32_t, int>;  // pointer, stride, active lanes
+    // Pointer, stride, lanes and active lanes.
+    using Key = std::tuple<int32_t, int32_t, int, int>;
     std::map<Key, std::map<int32_t, size_t>> columns;  // by displacement
     // Of one buffer, or of any.
     auto flush = [&](std::optional<BufferId> base) {
@@ -53,7 +50,7 @@ class Transposer {
       const Inst& inst = editor_.insts()[k];
       if (IsColumn(inst)) {
         const Memory& memory = inst.memory;
-        columns[{memory.pointer, memory.stride, inst.active_lanes}]
+        columns[{memory.pointer, memory.stride, inst.lanes, inst.active_lanes}]
                [memory.disp] = k;
       }
       // Loads are not reordered with stores to their buffer.
@@ -69,45 +66,94 @@ class Transposer {
     Group group;
     int32_t next = 0;
     auto close = [&] {
-      if (group.size() >= kMinTransposed) Transpose(group);
+      if (static_cast<int>(group.size()) >= kBlock) Transpose(group);
       group.clear();
     };
     for (auto [disp, inst] : loads) {
-      if (disp != next || static_cast<int>(group.size()) == lanes_) close();
+      if (disp != next) close();
       group.push_back(inst);
       next = disp + 4;
     }
     close();
   }
 
+  // In pieces of one block's columns, or of two where more than 8 lanes are
+  // active; the last piece may begin in the one before.
   void Transpose(const Group& group) {
-    const Inst first = editor_.insts()[group[0]];
-    const size_t at = *std::min_element(group.begin(), group.end());
+    const int size = static_cast<int>(group.size());
+    for (int first = 0; first < size;) {
+      const bool has_two =
+          editor_.insts()[group[first]].active_lanes > 2 * kBlock &&
+          size - first >= 2 * kBlock;
+      const int width = has_two ? 2 * kBlock : kBlock;
+      const int begin = std::min(first, size - width);
+      const int end = begin + width;
+      const size_t at =
+          *std::min_element(group.begin() + first, group.begin() + end);
+      Inst column = editor_.insts()[group[first]];
+      column.memory.disp -= 4 * (first - begin);
+      const std::vector<VReg> columns = Columns(at, column, width);
+      for (; first < end; ++first) {
+        editor_.Replace(group[first], columns[first - begin]);
+      }
+    }
+  }
+
+  // `width` columns from `column` on. Loads fill registers with the blocks that
+  // shuffles in 128 bits make columns of: rows r, r + 4, ...; what is left to
+  // shuffle are halves.
+  std::vector<VReg> Columns(size_t at, const Inst& column, int width) {
     std::vector<VReg> rows;
-    for (int row = 0; row < first.active_lanes; ++row) {
-      Inst load = first;
-      load.active_lanes = static_cast<uint8_t>(group.size());
-      load.memory.disp += row * first.memory.stride;
-      load.memory.stride = 4;
-      rows.push_back(editor_.Define(at, load));
+    for (int k = 0; k < width; ++k) {
+      const int first =
+          k / kBlock * kBlock * (column.lanes / width) + k % kBlock;
+      // Lanes without a row hold anything.
+      rows.push_back(first < column.active_lanes
+                         ? LoadRows(at, column, first, width)
+                         : rows[0]);
     }
-    // Lanes without a row hold anything.
-    while (static_cast<int>(rows.size()) < lanes_) rows.push_back(rows[0]);
     auto shuffle = [&](ShuffleKind kind, int selector, VReg a, VReg b) {
-      return editor_.Shuffle(at, kind, selector, first.dtype, a, b);
+      return editor_.Shuffle(at, kind, selector, column.dtype, column.lanes, a,
+                             b);
     };
-    lanes_ == 16 ? Shuffle16(rows, shuffle) : Shuffle8(rows, shuffle);
-    for (size_t column = 0; column < group.size(); ++column) {
-      editor_.Replace(group[column], rows[column]);
+    ShuffleIn128(rows, shuffle);
+    if (width == kBlock) return rows;
+    std::vector<VReg> columns(width);
+    for (int c = 0; c < kBlock; ++c) {
+      VReg upper = rows[c + kBlock];
+      columns[c] = shuffle(ShuffleKind::kBlocks512, 0x88, rows[c], upper);
+      columns[c + kBlock] =
+          shuffle(ShuffleKind::kBlocks512, 0xdd, rows[c], upper);
     }
+    return columns;
+  }
+
+  // The columns of row `first` and of every fourth one after it.
+  VReg LoadRows(size_t at, const Inst& column, int first, int width) {
+    Inst load = column;
+    load.lanes = load.active_lanes = static_cast<uint8_t>(width);
+    load.memory.disp += first * column.memory.stride;
+    load.memory.stride = 4;
+    VReg rows = editor_.Define(at, load);
+    load.opcode = Opcode::kLoadInsert;
+    load.lanes = column.lanes;
+    for (int lane = width; lane < column.lanes; lane += width) {
+      first += kBlock;
+      if (first >= column.active_lanes) break;
+      load.lane = static_cast<uint8_t>(lane);
+      load.memory.disp += kBlock * column.memory.stride;
+      load.args[0] = RegValue(rows);
+      rows = editor_.Define(at, load);
+    }
+    return rows;
   }
 
   using Shuffle =
       absl::FunctionRef<VReg(ShuffleKind kind, int selector, VReg a, VReg b)>;
 
-  // Blocks of 4 rows become, in each 128 bits, blocks of 4 columns.
+  // Each 4 rows become, in each 128 bits, 4 columns of a block.
   void ShuffleIn128(std::vector<VReg>& rows, Shuffle shuffle) {
-    for (int block = 0; block < lanes_; block += 4) {
+    for (size_t block = 0; block < rows.size(); block += kBlock) {
       VReg* r = &rows[block];
       auto unpack = [&](ShuffleKind kind, VReg a, VReg b) {
         return shuffle(kind, 0, a, b);
@@ -123,45 +169,13 @@ class Transposer {
     }
   }
 
-  // Then the blocks of 128 bits are permuted.
-  void Shuffle16(std::vector<VReg>& rows, Shuffle shuffle) {
-    ShuffleIn128(rows, shuffle);
-    std::vector<VReg> columns(16);
-    auto mix = [&](int selector, VReg a, VReg b) {
-      return shuffle(ShuffleKind::kBlocks512, selector, a, b);
-    };
-    for (int c = 0; c < 4; ++c) {
-      VReg even01 = mix(0x88, rows[c], rows[c + 4]);
-      VReg odd01 = mix(0xdd, rows[c], rows[c + 4]);
-      VReg even23 = mix(0x88, rows[c + 8], rows[c + 12]);
-      VReg odd23 = mix(0xdd, rows[c + 8], rows[c + 12]);
-      columns[c] = mix(0x88, even01, even23);
-      columns[c + 8] = mix(0xdd, even01, even23);
-      columns[c + 4] = mix(0x88, odd01, odd23);
-      columns[c + 12] = mix(0xdd, odd01, odd23);
-    }
-    rows = std::move(columns);
-  }
-
-  void Shuffle8(std::vector<VReg>& rows, Shuffle shuffle) {
-    ShuffleIn128(rows, shuffle);
-    std::vector<VReg> columns(8);
-    for (int c = 0; c < 4; ++c) {
-      for (int high = 0; high < 2; ++high) {
-        columns[c + 4 * high] =
-            shuffle(ShuffleKind::kBlocks256, high == 0 ? 0x20 : 0x31, rows[c],
-                    rows[c + 4]);
-      }
-    }
-    rows = std::move(columns);
-  }
+  static constexpr int kBlock = 4;  // columns of 32 bits in 128
 
   NestEditor editor_;
-  const int lanes_;  // of 32 bits
 };
 
 }  // namespace
 
-void TransposeLoads(Nest& nest, Isa isa) { Transposer(nest, isa).Run(); }
+void TransposeLoads(Nest& nest, Isa) { Transposer(nest).Run(); }
 
 }  // namespace ocannl::jit
