@@ -90,7 +90,9 @@ bool HasConflictMisses(const ContractShape& shape, const Operand& operand,
 bool PacksB(const ContractShape& shape, const RegisterBlocks& tiles,
             const Target& target) {
   const Operand* const b = OnlyB(shape);
-  if (b == nullptr || shape.is_copy) return false;
+  if (b == nullptr || shape.is_copy || shape.TransposesInRegisters(target)) {
+    return false;
+  }
   if (absl::c_all_of(b->k, [](int64_t stride) { return stride == 0; })) {
     return false;
   }

@@ -23,6 +23,14 @@ constexpr double kFmaLatencyTimesPorts = 6;
 // Cycles of a tile besides its steps: loads and stores of accumulators, and the
 // branch that is mispredicted.
 constexpr double kTileOverhead = 12;
+// Where columns of B are transposed in registers, there are few chains, and a
+// step takes at least as long as an fma.
+constexpr double kFmaLatency = 4;
+// Shuffles of a transposed vector of more than 8 lanes, and of another one; one
+// starts in each cycle. Inserts, as products, start in pairs.
+constexpr double kWideShuffles = 3;
+constexpr double kShuffles = 2;
+constexpr double kInserts = 1;
 // What a load from L2 costs more than one from L1, a vector.
 constexpr double kL2LoadCycles = 0.25;
 // What a load across two cache lines costs more, a vector.
@@ -41,9 +49,24 @@ bool FitsInL1(const ContractShape::Operand& read, int64_t mr) {
          mr * std::gcd(distance, kPageBytes) <= kL1Ways * kPageBytes;
 }
 
-// Of one iteration of k of a tile of mr x qr x `vectors` accumulators.
+// Of one iteration of k of a tile with nr = `columns`, the columns of B being
+// transposed in registers.
+double TransposeCycles(const Target& target, double products, int64_t columns,
+                       int64_t lanes) {
+  const int64_t rest = columns % lanes;
+  const bool is_wide = target.vector_bytes >= 64;
+  double shuffles = static_cast<double>(columns / lanes) *
+                    (is_wide ? kWideShuffles : kShuffles);
+  if (rest > 0) shuffles += rest > 8 ? kWideShuffles : kShuffles;
+  const double inserts =
+      kInserts * static_cast<double>(CeilDiv(columns, lanes));
+  return std::max({kFmaLatency, shuffles, (shuffles + inserts) / 2 + products});
+}
+
+// Of one iteration of k of a tile of mr x qr x nr accumulators, nr = `columns`.
 double StepCycles(const ContractShape& shape, const Target& target, int64_t mr,
-                  int64_t qr, int64_t vectors) {
+                  int64_t qr, int64_t columns) {
+  const int64_t vectors = CeilDiv(columns, shape.Lanes(target));
   int64_t loads = 0;
   int64_t n_loads = 0;  // those that depend on n
   int64_t misses = 0;   // of lines evicted from L1
@@ -66,7 +89,11 @@ double StepCycles(const ContractShape& shape, const Target& target, int64_t mr,
   const bool crosses_lines = shape.n % shape.Lanes(target) != 0;
   const double more = (is_in_l1 ? 0 : kL2LoadCycles) +
                       (crosses_lines ? kLineCrossingCycles : 0);
-  return std::max({products, latency_bound, issue_bound}) +
+  const double transpose_bound =
+      shape.TransposesInRegisters(target)
+          ? TransposeCycles(target, products, columns, shape.Lanes(target))
+          : 0;
+  return std::max({products, latency_bound, issue_bound, transpose_bound}) +
          more * static_cast<double>(n_loads) +
          kL1MissCycles * static_cast<double>(misses);
 }
@@ -81,8 +108,7 @@ double TileCycles(const ContractShape& shape, const Target& target,
         const int64_t vectors = CeilDiv(n.size, shape.Lanes(target));
         cycles +=
             static_cast<double>(m.count * q.count * n.count) *
-            (shape.Steps() *
-                 StepCycles(shape, target, m.size, q.size, vectors) +
+            (shape.Steps() * StepCycles(shape, target, m.size, q.size, n.size) +
              kTileOverhead + static_cast<double>(m.size * q.size * vectors));
       }
     }
@@ -98,18 +124,28 @@ constexpr int64_t kMaxUnrolledBody = 384;  // products
 constexpr int64_t kMaxVectorsPerRow = 4;
 constexpr int64_t kMaxGemvUnroll = 16;
 constexpr int64_t kMaxQTile = 6;
+// Likewise, where B is transposed in registers: two vectors hide latency, and
+// more rows of B would evict each other from L1. A step of 16 reads whole
+// lines; shorter loops are unrolled whole.
+constexpr int64_t kMaxTransposedVectors = 2;
+constexpr int64_t kTransposedUnroll = 16;
+constexpr int64_t kMaxTransposedUnroll = 64;
 
 // The other registers hold loads and temporaries of single instructions. A
 // transposing copy has more values than registers: three more hold spilled
 // ones.
 int64_t MaxAccumulators(const ContractShape& shape, const Target& target,
                         int64_t vectors) {
+  const int64_t all = target.vector_registers;
+  // Of each vector of n, columns of half its lanes are alive at once.
+  if (shape.TransposesInRegisters(target)) {
+    return all - vectors * shape.Lanes(target) / 2 - 4;
+  }
   const bool transposes = shape.b && shape.operands[*shape.b].n != 1;
   // Only AVX-512 has embedded broadcasts from memory; with q, what a row reads
   // is in a register.
   const int64_t others = 2 + (target.vector_bytes < 64 ? 1 : 0) +
                          (shape.has_q ? 1 : 0) + (transposes ? 3 : 0);
-  const int64_t all = target.vector_registers;
   return std::max(vectors, std::min(all * 3 / 4, all - others - vectors));
 }
 
@@ -119,9 +155,11 @@ bool IsGemv(const ContractShape& shape, const Target& target) {
          shape.Steps() * row <= static_cast<double>(target.l2_bytes);
 }
 
-// The vectors of a row of a matrix-vector product: B streams from L2 fastest in
-// long contiguous runs. A sum needs registers for nothing but accumulators.
-int64_t MaxGemvVectors(const ContractShape& shape, const Target& target) {
+// The vectors of a row. Of a matrix-vector product, B streams from L2 fastest
+// in long contiguous runs. A sum needs registers for nothing but accumulators.
+int64_t MaxVectors(const ContractShape& shape, const Target& target) {
+  if (shape.TransposesInRegisters(target)) return kMaxTransposedVectors;
+  if (!IsGemv(shape, target)) return kMaxVectorsPerRow;
   const bool sums_rows =
       shape.is_sum && shape.b && shape.operands[*shape.b].n == 1;
   return target.vector_registers / (sums_rows ? 1 : 2);
@@ -129,6 +167,10 @@ int64_t MaxGemvVectors(const ContractShape& shape, const Target& target) {
 
 int64_t ChooseUnroll(const ContractShape& shape, const Target& target,
                      const RegisterBlocks& tiles) {
+  if (shape.TransposesInRegisters(target)) {
+    return shape.k.back() <= kMaxTransposedUnroll ? shape.k.back()
+                                                  : kTransposedUnroll;
+  }
   const int64_t products = tiles.m[0].size * tiles.q[0].size *
                            CeilDiv(tiles.n[0].size, shape.Lanes(target));
   const int64_t unroll =
@@ -142,8 +184,7 @@ int64_t ChooseUnroll(const ContractShape& shape, const Target& target,
 RegisterBlocks BlockForRegisters(const ContractShape& shape,
                                  const Target& target) {
   RegisterBlocks best{.cycles = INFINITY};
-  const int64_t max_vectors =
-      IsGemv(shape, target) ? MaxGemvVectors(shape, target) : kMaxVectorsPerRow;
+  const int64_t max_vectors = MaxVectors(shape, target);
   for (int64_t qr = std::min(shape.q, kMaxQTile); qr > 0; --qr) {
     for (int64_t vectors = 1; vectors <= max_vectors; ++vectors) {
       const int64_t wide = qr * vectors;

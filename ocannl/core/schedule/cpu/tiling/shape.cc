@@ -20,6 +20,17 @@ double ContractShape::Steps() const {
   return steps;
 }
 
+bool ContractShape::TransposesInRegisters(const Target& target) const {
+  // All rows of one tile use what is transposed, so it has all of m.
+  if (!b || has_q || m > target.vector_registers / 2 || n == 1) return false;
+  const Operand& rows = operands[*b];
+  if (rows.cell_bytes != 4 || rows.n == 1 || rows.k.back() != 1) return false;
+  for (size_t loop = 0; loop < outer.size(); ++loop) {
+    if (rows.outer[loop] == 0 && outer[loop] > 1) return false;
+  }
+  return true;
+}
+
 ContractShape ShapeOf(const LoopProgram& program, const PerfectNest& nest,
                       absl::Span<const Access> operands,
                       const TileLoops& loops) {
@@ -45,6 +56,9 @@ ContractShape ShapeOf(const LoopProgram& program, const PerfectNest& nest,
     operand.n = stride(loops.n);
     for (const NestLoop& loop : nest.reduced) {
       operand.k.push_back(stride(loop));
+    }
+    for (const NestLoop& loop : loops.outer) {
+      operand.outer.push_back(stride(loop));
     }
     if (operand.n == 0) continue;
     shape.b = shape.operands.size() - 1;

@@ -26,7 +26,7 @@ struct ContractShape {
   struct Operand {
     int64_t cell_bytes;
     int64_t m = 0, q = 0, n = 0;
-    std::vector<int64_t> k;  // as below
+    std::vector<int64_t> k, outer;  // as below
   };
 
   int64_t m = 1, q = 1, n = 1;  // 1 where there is no such loop
@@ -44,6 +44,9 @@ struct ContractShape {
     return target.vector_bytes / cell_bytes;
   }
   double Steps() const;  // iterations of all reduced loops
+  // Whether back ends load B along its rows and transpose it in registers while
+  // the sum runs: a copy of it in the other order would not be used again.
+  bool TransposesInRegisters(const Target& target) const;
 };
 
 // `operands` are OperandsOf(program, nest), and those of the shape in order.
