@@ -60,8 +60,8 @@ std::vector<WorkloadMaker> AllWorkloads() {
   std::vector<WorkloadMaker> all;
   for (auto workloads :
        {MoonsWorkloads, MlpWorkloads, ShardWorkloads, TrainerWorkloads,
-        NetWorkloads, GemmWorkloads, EinsumWorkloads, MapWorkloads,
-        RowWorkloads, LatencyWorkloads}) {
+        NetWorkloads, GemmWorkloads, OneRowWorkloads, EinsumWorkloads,
+        MapWorkloads, RowWorkloads, LatencyWorkloads}) {
     for (WorkloadMaker& maker : workloads()) all.push_back(std::move(maker));
   }
   return all;

@@ -30,6 +30,11 @@ std::vector<WorkloadMaker> NetWorkloads();
 // gemm/MxNxK: squares, and sizes that fit nothing well.
 std::vector<WorkloadMaker> GemmWorkloads();
 
+// rows1/NxK@L2 ...: one row of N sums of K products, each in order, and
+// rows1/lanes-NxK@L2 ...: sums of as many cells in lanes, which read no x. The
+// ratio is the price of results that do not depend on the batch.
+std::vector<WorkloadMaker> OneRowWorkloads();
+
 // einsum/SPEC: contractions beside a GEMM of as many flops; move/SPEC: what
 // moves more than it computes.
 std::vector<WorkloadMaker> EinsumWorkloads();
