@@ -2,7 +2,8 @@
 //
 // fuzz [FILE.ll]: compares tiers with the interpreter, and writes what fails
 // to files. fuzz --notation: tries texts of the notation. fuzz --graphs: graphs
-// of it, on the tiers.
+// of it, on the tiers. fuzz --batches [FILE]: graphs, for batches of several
+// sizes.
 #include <filesystem>
 #include <ostream>
 #include <string>
@@ -18,6 +19,8 @@
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/user_error.h"
+#include "ocannl/fuzz/batches/batch_campaign.h"
+#include "ocannl/fuzz/batches/batch_case.h"
 #include "ocannl/fuzz/campaign.h"
 #include "ocannl/fuzz/compared_tiers.h"
 #include "ocannl/fuzz/notation/text_campaign.h"
@@ -67,6 +70,46 @@ absl::Status FuzzNotation(const CommandLine& line,
                                           result.texts, " texts fail"));
 }
 
+// Writes each failure to a file of --out, and returns their texts.
+template <class Failure>
+absl::StatusOr<std::string> WriteFailures(const CommandLine& line,
+                                          const std::vector<Failure>& failures,
+                                          absl::string_view extension) {
+  const std::string directory = UserPath(line.GetString("out"));
+  OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
+  std::string texts;
+  for (const Failure& failure : failures) {
+    const std::string name = absl::StrCat("fuzz-", failure.seed, extension);
+    const std::string text =
+        ReproText(failure, absl::StrCat(directory, "/", name));
+    OCANNL_RETURN_IF_ERROR(WriteFileIn(directory, name, text));
+    absl::StrAppend(&texts, "\n", text);
+  }
+  return texts;
+}
+
+absl::Status FuzzBatches(const CommandLine& line,
+                         fuzz::BatchCampaignOptions options,
+                         std::ostream& out) {
+  if (!line.Has("tiers")) {
+    OCANNL_ASSIGN_OR_RETURN(options.tiers,
+                            fuzz::FindComparedTiers(fuzz::BatchTiers()));
+  }
+  if (!line.positional().empty()) {
+    OCANNL_ASSIGN_OR_RETURN(std::string text,
+                            ReadFile(UserPath(line.positional()[0])));
+    OCANNL_ASSIGN_OR_RETURN(options.only, fuzz::ParseBatchCase(text));
+    options.shrink = false;
+  }
+  const fuzz::BatchCampaignResult result = fuzz::RunBatchCampaign(options);
+  out << Report(result);
+  if (result.failures.empty()) return absl::OkStatus();
+  OCANNL_ASSIGN_OR_RETURN(std::string texts,
+                          WriteFailures(line, result.failures, ".txt"));
+  return absl::InternalError(absl::StrCat(
+      result.failures.size(), " of ", result.cases, " graphs fail:", texts));
+}
+
 }  // namespace
 
 absl::Status FuzzCommand(const CommandLine& line, std::ostream& out) {
@@ -77,6 +120,7 @@ absl::Status FuzzCommand(const CommandLine& line, std::ostream& out) {
   OCANNL_ASSIGN_OR_RETURN(options.seconds, line.GetInt("seconds", 1, kMost));
   OCANNL_ASSIGN_OR_RETURN(bool notation, line.GetBool("notation"));
   OCANNL_ASSIGN_OR_RETURN(bool graphs, line.GetBool("graphs"));
+  OCANNL_ASSIGN_OR_RETURN(bool batches, line.GetBool("batches"));
   OCANNL_ASSIGN_OR_RETURN(bool verbose, line.GetBool("verbose"));
   if (line.Has("corpus") && (graphs || !notation)) {
     return UserError("--corpus is for texts; add --notation, or leave it out");
@@ -84,6 +128,14 @@ absl::Status FuzzCommand(const CommandLine& line, std::ostream& out) {
   std::vector<std::string> names =
       absl::StrSplit(line.GetString("tiers"), ',', absl::SkipEmpty());
   OCANNL_ASSIGN_OR_RETURN(options.tiers, fuzz::FindComparedTiers(names));
+  if (batches) {
+    return FuzzBatches(line,
+                       {.seed = options.seed,
+                        .cases = options.programs,
+                        .seconds = options.seconds,
+                        .tiers = options.tiers},
+                       out);
+  }
   if (notation || graphs) {
     fuzz::TextCampaignOptions texts = {.seed = options.seed,
                                        .texts = options.programs,
@@ -100,17 +152,10 @@ absl::Status FuzzCommand(const CommandLine& line, std::ostream& out) {
   out << Report(result);
   if (verbose) out << Coverage(result);
   if (result.failures.empty()) return absl::OkStatus();
-  std::string directory = UserPath(line.GetString("out"));
-  OCANNL_RETURN_IF_ERROR(MakeDirectory(directory));
   int64_t failed = 0;
-  std::string files;
-  for (const fuzz::Failure& failure : result.failures) {
-    const std::string name = absl::StrCat("fuzz-", failure.seed, ".ll");
-    std::string text = ReproText(failure, absl::StrCat(directory, "/", name));
-    OCANNL_RETURN_IF_ERROR(WriteFileIn(directory, name, text));
-    failed += failure.times;
-    absl::StrAppend(&files, "\n", text);
-  }
+  for (const fuzz::Failure& failure : result.failures) failed += failure.times;
+  OCANNL_ASSIGN_OR_RETURN(std::string files,
+                          WriteFailures(line, result.failures, ".ll"));
   return absl::InternalError(absl::StrCat(
       failed, " of ", result.programs, " programs fail; small ones:", files));
 }
