@@ -65,7 +65,7 @@ let v2 = {w2; i=[s2]; o=[s3]}
 let v3 = (x0 +* "#|a; a->b; b->c; c->d => #|d" v0 v1 v2)
 batch: 0..63
 batch: 0..1
-batch: alone 5
+batch: 5
 )",
     // A dot of short rows, and softmax, whose sums have 10 terms.
     R"(property: rows

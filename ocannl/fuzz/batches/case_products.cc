@@ -135,6 +135,7 @@ Made MatrixChain(CaseState& s) {
     absl::StrAppend(&others, " ", s.Parameter(matrix));
   }
   if (!s.Fits(points)) return std::nullopt;
+  s.has_dots |= slots.size() > 2;  // their axes choose the first two
   result = s.Shuffled(std::move(result));
   return CaseValue{
       absl::StrCat("(", v.text, " +* \"", absl::StrJoin(slots, "; "), " => ",
