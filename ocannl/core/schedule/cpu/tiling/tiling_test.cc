@@ -103,7 +103,8 @@ std::string LetterOf(const Einsum& einsum,
 // blocks or panels are.
 std::string PlanOf(const Einsum& einsum, const Target& target) {
   const Planned planned(einsum, target);
-  const auto& [loops, tiles, blocks, a, b, transposes, parallel] = planned.plan;
+  const auto& [loops, tiles, blocks, a, b, transposes, parallel, cascade] =
+      planned.plan;
   std::string text = absl::StrCat(
       LetterOf(einsum, loops.m), LetterOf(einsum, loops.q),
       LetterOf(einsum, loops.n), ": ", tiles.m[0].size, "x", tiles.q[0].size,
