@@ -32,9 +32,11 @@ void Legalizer::Run() {
     constants_.try_emplace(nest_.constants[k], static_cast<int32_t>(k));
   }
   const std::vector<Inst> before = std::exchange(nest_.insts, {});
+  const std::vector<bool> expands_root = RootsToExpand(before);
   insts_.reserve(2 * before.size());
-  for (const Inst& inst : before) {
-    if (IsLegal(inst)) {
+  for (size_t k = 0; k < before.size(); ++k) {
+    const Inst& inst = before[k];
+    if (IsLegal(inst) && !expands_root[k]) {
       insts_.push_back(inst);
       continue;
     }
@@ -65,6 +67,8 @@ std::optional<Value> Legalizer::Expand(const Inst& inst) {
       return inst.args[0];
     case Op::kConvert:
       return ExpandConvert(inst);
+    case Op::kSqrt:
+      return ExpandRoot(inst);
     case Op::kMinimum:
     case Op::kMaximum:
       return ExpandExtreme(inst);
@@ -361,7 +365,7 @@ Value Legalizer::InRegister(Value value, DType dtype) {
 void Legalize(Nest& nest, Isa isa) {
   Legalizer legalizer(nest, isa);
   if (!absl::c_all_of(nest.insts, [&](const Inst& inst) {
-        return legalizer.IsLegal(inst);
+        return legalizer.IsLegal(inst) && inst.op != Op::kSqrt;
       })) {
     legalizer.Run();
   }

@@ -48,6 +48,11 @@ class Legalizer {
   Value MultiplyWide(DType type, Value a, Value b);
   Value RotateBits(const Inst& inst);
 
+  // legalize_root.cc
+  // For each of `insts`, whether it is a root that is faster expanded.
+  std::vector<bool> RootsToExpand(const std::vector<Inst>& insts) const;
+  Value ExpandRoot(const Inst& inst);
+
   // legalize_convert.cc
   std::optional<Value> ExpandConvert(const Inst& inst);
   std::optional<Value> ToFloat(const Inst& inst);

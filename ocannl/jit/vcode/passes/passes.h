@@ -63,7 +63,8 @@ void FoldInserts(Nest& nest, Isa isa);
 void FoldLoads(Nest& nest, Isa isa);
 
 // Operations that the set lacks become some that it has (operation
-// legalization, by expansion). What neither an encoding nor an expansion does
+// legalization, by expansion), and some square roots become fmas, which work
+// beside the divider (legalize_root.cc). What neither an encoding nor an expansion does
 // is left to a runtime helper. Intermediate values are registers like all
 // others, so that constants are hoisted and registers allocated for all alike.
 //
