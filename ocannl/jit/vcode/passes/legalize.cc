@@ -68,7 +68,8 @@ std::optional<Value> Legalizer::Expand(const Inst& inst) {
     case Op::kConvert:
       return ExpandConvert(inst);
     case Op::kSqrt:
-      return ExpandRoot(inst);
+      if (inst.dtype == DType::kF32) return ExpandRoot(inst);
+      break;
     case Op::kMinimum:
     case Op::kMaximum:
       return ExpandExtreme(inst);

@@ -64,9 +64,10 @@ void FoldLoads(Nest& nest, Isa isa);
 
 // Operations that the set lacks become some that it has (operation
 // legalization, by expansion), and some square roots become fmas, which work
-// beside the divider (legalize_root.cc). What neither an encoding nor an expansion does
-// is left to a runtime helper. Intermediate values are registers like all
-// others, so that constants are hoisted and registers allocated for all alike.
+// beside the divider (legalize_root.cc). What neither an encoding nor an
+// expansion does is left to a runtime helper. Intermediate values are registers
+// like all others, so that constants are hoisted and registers allocated for
+// all alike.
 //
 //   r2 = less u64x4 r0, r1       in AVX2
 //     ->  r3 = xor u64x4 r1, 2^63;  r4 = xor u64x4 r0, 2^63
