@@ -170,7 +170,7 @@ absl::Span<const AccuracyBound> AccuracyBounds() {
       {.op = Op::kLog2, .f32 = 0.96, .f64 = 1.15},
       {.op = Op::kSin, .f32 = 0.502, .f64 = 0.85},
       {.op = Op::kCos, .f32 = 0.502, .f64 = 0.85},
-      {.op = Op::kTanh, .f32 = 1.33, .f64 = 1.30},
+      {.op = Op::kTanh, .f32 = 1.17, .f64 = 1.30},
       {.op = Op::kErf, .f32 = 1.10, .f64 = 1.15},
       {.op = Op::kSigmoid, .f32 = 1.37, .f64 = 1.37},
       {.op = Op::kSilu, .f32 = 1.00, .f64 = 1.00},

@@ -32,7 +32,6 @@ struct ExpConstants {
   double exp_end;                      // of this and of more infinity,
   double exp2_least;                   // and so for exp2.
   double exp2_end;                     //
-  double tanh_split;                   // from where on tanh is 1 - 1 / half
   double tanh_most;                    // tanh of more is 1,
   double sigmoid_most;                 // sigmoid too, silu x;
   double silu_least;                   // silu of less is -0.
@@ -61,9 +60,9 @@ constexpr double kExp2Tail64[] = {
     0.0096181291075941103,  0.001333355814677461,   0.00015403530457124096,
     1.525273349309952e-05,  1.3215435276281181e-06, 1.0178199591281019e-07,
     7.0737842878658908e-09, 4.4347677777325335e-10};
-// Degree 3 in x^2 on [0, 0.55]: 2^-24.
-constexpr double kTanhTail32[] = {-0.333329469, 0.133207247, -0.0526718013,
-                                  0.0164375622};
+// Degree 4 in x^2 on [0, 0.625]: 2^-27.
+constexpr double kTanhTail32[] = {-0.333332807, 0.133314401, -0.0537395217,
+                                  0.0206384324, -0.00570422597};
 // (log(1 + t) - t) / t^2; degree 8 on [0, 1]: 2^-27.
 constexpr double kLog1pTail32[] = {-0.499999315,  0.333304733,  -0.249582022,
                                    0.196934626,   -0.153499007, 0.106713615,
@@ -83,7 +82,6 @@ const ExpConstants& ExpConstantsOf(DType dtype) {
                                         .exp_end = 0x1.62e43p+6,
                                         .exp2_least = -150,
                                         .exp2_end = 128,
-                                        .tanh_split = 0.55,
                                         .tanh_most = 10,
                                         .sigmoid_most = 17,
                                         .silu_least = -110,
@@ -99,7 +97,6 @@ const ExpConstants& ExpConstantsOf(DType dtype) {
                                         .exp_end = 0x1.62e42fefa39fp+9,
                                         .exp2_least = -1075,
                                         .exp2_end = 1024,
-                                        .tanh_split = 0.625,
                                         .tanh_most = 20,
                                         .sigmoid_most = 38,
                                         .silu_least = -752,
@@ -224,7 +221,7 @@ Expr TanhValue(Expr x) {
   Expr large = 1 - 1 / half;
   Expr square = a * a;
   Expr small = Fma(square * Polynomial(square, constants.tanh_tail), a, a);
-  return WithSign(Select(a < constants.tanh_split, small, large), x);
+  return WithSign(Select(a < 0.625, small, large), x);
 }
 
 // 1 / (1 + e^-x), the quotient corrected by what the sum lost.
