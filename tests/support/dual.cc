@@ -130,6 +130,8 @@ std::optional<Dual> Transcendental(Op op, const std::vector<Dual>& args) {
       const double p = 1 / (1 + std::exp(-v));
       return Chain(x, Exact(op, v), p + p * (1 - p) * v);
     }
+    case Op::kSoftplus:
+      return Chain(x, Exact(op, v), 1 / (1 + std::exp(-v)));
     case Op::kPow:
       return Pow(x, args[1]);
     default:
