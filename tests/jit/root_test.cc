@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Square roots are the numbers nearest to the exact ones, also where they are
-// made of fmas (ocannl/jit/vcode/passes/legalize_root.cc). All 2^32 numbers,
-// half a minute:
+// made of fmas (ocannl/jit/vcode/passes/legalize_root.cc). All 2^32 numbers
+// take minutes:
 //
 //   bazel test -c opt //tests/jit:root_test --test_output=streamed
 //       --test_arg=--gtest_also_run_disabled_tests
