@@ -77,7 +77,6 @@ TEST_ROOMS = ("ocannl/emulation", "ocannl/fuzz")
 REASONS = {
     "ocannl/cli/explain_command.cc": "one list: a maker for each stage",
     "ocannl/core/assign/gradient.cc": "one class: what reaches each operand",
-    "ocannl/core/loop/lower.cc": "one class: the loops of an assignment",
     "ocannl/core/notation/statements/statements.cc:StatementParser":
         "one grammar: of statements",
     "ocannl/core/runtime/context.cc": "one class: who may write which array",

@@ -4,7 +4,6 @@
 // element, and the order in which the lanes are added up.
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -16,11 +15,9 @@
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/assign/assignments.h"
-#include "ocannl/core/base/check.h"
-#include "ocannl/core/loop/lower.h"
 #include "ocannl/core/loop/print.h"
-#include "ocannl/core/loop/verify.h"
 #include "tests/agree/all_tiers.h"
+#include "tests/schedule/one_reduction.h"
 #include "tests/support/compiles_once.h"
 #include "tests/support/run_program.h"
 
@@ -48,68 +45,6 @@ const std::vector<Layout>& Layouts() {
       {{2, 3, 10}, 60, 60},  {{3, 4, 10}, 40, 40}, {{9, 2, 10}, 60, 180},
       {{2, 2, 100}, 64, 100}};
   return *layouts;
-}
-
-enum class Kind { kSum, kDot, kProduct, kMax, kMin };
-
-Op OpOf(Kind kind) {
-  return kind == Kind::kProduct ? Op::kMul
-         : kind == Kind::kMax   ? Op::kMax
-         : kind == Kind::kMin   ? Op::kMin
-                                : Op::kAdd;
-}
-
-const MemoryRequest kKept = {MemoryMode::kOnDevice, "the test"};
-
-// y[o] (=:+ if `reset`) the reduction of x[o, ...], times w[o, ...] for a dot.
-Assignments Code(const Dims& output, const Dims& reduced, Kind kind,
-                 DType dtype, bool reset) {
-  Assignments code;
-  code.name = "reduce";
-  Dims dims = output;
-  dims.insert(dims.end(), reduced.begin(), reduced.end());
-  Indices all;
-  LoopExtents extents;
-  for (int64_t dim : dims) all.push_back(Iterator(extents.Add(dim)));
-  Indices kept(all.begin(), all.begin() + output.size());
-  code.AddArray({"x", dtype, dims, kKept});
-  code.AddArray({"y", dtype, output, kKept});
-  Expr term = MakeLeaf(code.exprs, dtype, 0);
-  std::vector<Source> sources = {ReadArray{0, all}};
-  if (kind == Kind::kDot) {
-    code.AddArray({"w", dtype, dims, kKept});
-    term = term * MakeLeaf(code.exprs, dtype, 1);
-    sources.push_back(ReadArray{2, all});
-  }
-  code.list.push_back(Assign{.lhs = 1,
-                             .lhs_indices = kept,
-                             .accum = OpOf(kind),
-                             .reset = reset,
-                             .rhs = term.id(),
-                             .sources = sources,
-                             .extents = extents});
-  return code;
-}
-
-LoopProgram Lowered(const Assignments& code) {
-  absl::StatusOr<LoopProgram> program = Lower(code);
-  CHECK_OK(program);
-  CHECK_OK(Verify(*program));
-  return *std::move(program);
-}
-
-// Numbers of all sizes and both signs, so that every order rounds otherwise;
-// for products near 1.
-template <class T>
-NdArray RandomArray(const Dims& dims, Kind kind, std::mt19937& random) {
-  std::uniform_real_distribution<double> unit(0, 1);
-  std::vector<T> values(NumElements(dims));
-  for (T& value : values) {
-    double size = kind == Kind::kProduct ? 0.5 + unit(random)
-                                         : std::exp2(16 * unit(random) - 8);
-    value = static_cast<T>(random() % 2 == 0 ? size : -size);
-  }
-  return NdArray::Of(dims, values);
 }
 
 template <class T>
@@ -282,116 +217,6 @@ TEST(SplitReduceTest, TheErrorIsThatOfAShorterSum) {
   const double roundings = std::ceil(kLength / 64.0) + 6;
   EXPECT_LE(error, roundings * std::exp2(-24) * size);
   EXPECT_LT(error, std::abs(in_order - exact) / 4);
-}
-
-// y[b, o] =:+ x[b, k] * w[o, k], or with `=+` if not `reset`.
-Assignments Product(int64_t b, int64_t o, int64_t k, bool reset) {
-  Assignments code = Code({b, o}, {k}, Kind::kSum, DType::kF32, reset);
-  code.arrays[0].dims = {b, k};
-  code.AddArray({"w", DType::kF32, {o, k}, kKept});
-  Assign& assign = std::get<Assign>(code.list[0]);
-  const Affine row = Iterator({0}), column = Iterator({1}), at = Iterator({2});
-  assign.sources = {ReadArray{0, {row, at}}, ReadArray{2, {column, at}}};
-  assign.rhs = (MakeLeaf(code.exprs, DType::kF32, 0) *
-                MakeLeaf(code.exprs, DType::kF32, 1))
-                   .id();
-  return code;
-}
-
-std::string Lost(const Assignments& code, const Arrays& inputs,
-                 const Arrays& expected) {
-  const LoopProgram program = Lowered(code);
-  std::string difference;
-  const auto result = fuzz::OnEachTier([&](const Backend& tier) -> std::string {
-    absl::StatusOr<RunResult> left = RunProgram(program, inputs, tier);
-    if (!left.ok()) return std::string(left.status().message());
-    return Difference(expected, *left);
-  });
-  return result ? "" : absl::StrCat(result.message(), "\n", Print(program));
-}
-
-// A chain whatever the extents of what stays are, so that a row has the same
-// bits in every batch.
-TEST(SplitReduceTest, AProductIsAChainForEveryBatch) {
-  std::mt19937 random(7);
-  for (const int64_t k : {1, 2, 3, 31, 33, 65}) {
-    const NdArray x = RandomArray<float>({64, k}, Kind::kDot, random);
-    const NdArray w = RandomArray<float>({33, k}, Kind::kDot, random);
-    for (const int64_t b : {1, 2, 64}) {
-      for (const int64_t o : {1, 3, 33}) {
-        auto rows = [&](const NdArray& of, int64_t count) {
-          const float* cells = of.values<float>().data();
-          return NdArray::Of({count, k},
-                             std::vector<float>(cells, cells + count * k));
-        };
-        std::vector<float> expected;
-        for (int64_t cell = 0; cell < b * o; ++cell) {
-          float sum = 0;
-          for (int64_t at = 0; at < k; ++at) {
-            sum = std::fma(x.values<float>()[cell / o * k + at],
-                           w.values<float>()[cell % o * k + at], sum);
-          }
-          expected.push_back(sum);
-        }
-        EXPECT_EQ(Lost(Product(b, o, k, /*reset=*/true),
-                       {{"x", rows(x, b)}, {"w", rows(w, o)}},
-                       {{"y", NdArray::Of({b, o}, expected)}}),
-                  "");
-      }
-    }
-  }
-}
-
-// Terms of -0, and products that underflow to it, in sums, chains and extremes,
-// also where the result was -0 before.
-TEST(SplitReduceTest, AResultOfZeroIsPositive) {
-  auto all = [](const Dims& dims, float value) {
-    return NdArray::Of(dims, std::vector<float>(NumElements(dims), value));
-  };
-  for (const int64_t k : {1, 2, 20, 40, 100}) {
-    for (const bool reset : {true, false}) {
-      SCOPED_TRACE(absl::StrCat(k, " terms, reset: ", reset));
-      for (Kind kind : {Kind::kSum, Kind::kDot, Kind::kMax, Kind::kMin}) {
-        // Each product is -1e-60.
-        const float term = kind == Kind::kDot ? -1e-30F : -0.0F;
-        Arrays inputs = {{"x", all({3, k}, term)}, {"w", all({3, k}, 1e-30F)}};
-        if (kind != Kind::kDot) inputs.erase("w");
-        if (!reset) inputs.emplace("y", all({3}, -0.0F));
-        EXPECT_EQ(Lost(Code({3}, {k}, kind, DType::kF32, reset), inputs,
-                       {{"y", all({3}, 0)}}),
-                  "");
-      }
-      Arrays inputs = {{"x", all({2, k}, -1e-30F)}, {"w", all({3, k}, 1e-30F)}};
-      if (!reset) inputs.emplace("y", all({2, 3}, -0.0F));
-      EXPECT_EQ(Lost(Product(2, 3, k, reset), inputs, {{"y", all({2, 3}, 0)}}),
-                "");
-    }
-  }
-}
-
-// The bits of a row do not depend on how far it is padded with zeros.
-TEST(SplitReduceTest, ZerosBehindARunChangeNoBit) {
-  std::mt19937 random(7);
-  for (const int64_t k : {1, 2, 3, 16, 31, 32, 33, 64, 65}) {
-    const NdArray x = RandomArray<float>({k, 5}, Kind::kSum, random);
-    for (const Dims& row : {Dims{}, Dims{5}}) {
-      std::optional<RunResult> unpadded;
-      for (const int64_t length : {k, k + 1, int64_t{66}, int64_t{200}}) {
-        std::vector<float> cells(
-            x.values<float>().begin(),
-            x.values<float>().begin() + k * NumElements(row));
-        Dims dims = {length};
-        dims.insert(dims.end(), row.begin(), row.end());
-        cells.resize(NumElements(dims));
-        absl::StatusOr<RunResult> result =
-            RunProgram(Lowered(Code({}, dims, Kind::kSum, DType::kF32, true)),
-                       {{"x", NdArray::Of(dims, cells)}});
-        ASSERT_TRUE(result.ok()) << result.status();
-        if (!unpadded) unpadded = *result;
-        EXPECT_EQ(Difference(*unpadded, *result), "") << k << ", " << length;
-      }
-    }
-  }
 }
 
 bool Splits(const Assignments& code) {

@@ -4,8 +4,8 @@
 #include <utility>
 #include <variant>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/assign/loops.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/index/reshape.h"
 #include "ocannl/core/shape/rules.h"
@@ -35,84 +35,8 @@ Array GradientArray(const Graph& graph, const Shapes& shapes, TensorId id) {
   return array;
 }
 
-CellLoops::CellLoops(const Dims& dims) {
-  indices.reserve(dims.size());
-  for (int64_t dim : dims) {
-    if (dim == 1) {
-      indices.push_back(0);
-      continue;
-    }
-    indices.push_back(Iterator(extents.Add(dim)));
-  }
-}
-
-void AddLoops(const Indices& indices, std::vector<IteratorId>& order) {
-  for (const Affine& index : indices) {
-    for (const Affine::Term& term : index.terms()) {
-      if (term.symbol.kind == Symbol::kStatic) continue;
-      const IteratorId loop = term.symbol.iterator();
-      if (!absl::c_linear_search(order, loop)) order.push_back(loop);
-    }
-  }
-}
-
-Projections Reordered(Projections nest, absl::Span<const IteratorId> order) {
-  LoopExtents extents;
-  IdVector<IteratorId, IteratorId> place(nest.extents.size());
-  for (IteratorId loop : order) place[loop] = extents.Add(nest.extents[loop]);
-  auto renumber = [&](Indices& indices) {
-    for (Affine& index : indices) {
-      index = index.Substitute([&](Symbol symbol) -> Affine {
-        if (symbol.kind == Symbol::kStatic) return symbol;
-        return Iterator(place[symbol.iterator()]);
-      });
-    }
-  };
-  nest.extents = std::move(extents);
-  renumber(nest.lhs);
-  absl::c_for_each(nest.operands, renumber);
-  return nest;
-}
-
-bool Reduces(const LoopExtents& extents, const Indices& lhs) {
-  std::vector<IteratorId> loops;
-  AddLoops(lhs, loops);
-  return loops.size() < extents.size();
-}
-
-Assign WithoutUnitLoops(Assign assign) {
-  LoopExtents extents;
-  IdVector<IteratorId, Affine> values;
-  for (const int64_t extent : assign.extents) {
-    values.push_back(extent == 1 ? Affine(0) : Iterator(extents.Add(extent)));
-  }
-  auto substitute = [&](Affine& index) {
-    index = index.Substitute([&](Symbol symbol) -> Affine {
-      if (symbol.kind == Symbol::kStatic) return symbol;
-      return values[symbol.iterator()];
-    });
-  };
-  assign.extents = std::move(extents);
-  absl::c_for_each(assign.lhs_indices, substitute);
-  for (Source& source : assign.sources) {
-    WalkArrays(source, [&](ReadArray& read) {
-      absl::c_for_each(read.indices, substitute);
-    });
-    auto* number = std::get_if<ReadIndex>(&source);
-    if (number != nullptr) substitute(number->index);
-  }
-  return assign;
-}
-
-void RemoveUnitLoops(Assignments& code) {
-  for (Assignment& assignment : code.list) {
-    auto* assign = std::get_if<Assign>(&assignment);
-    if (assign == nullptr || !absl::c_linear_search(assign->extents, 1) ||
-        (assign->accum && Reduces(assign->extents, assign->lhs_indices))) {
-      continue;
-    }
-    *assign = WithoutUnitLoops(std::move(*assign));
-  }
+bool IsStored(const Array& array) {
+  return array.data != nullptr || IsKept(array.memory);
 }
 
 std::optional<Indices> RepeatIndices(const Shape& from, const Shape& of) {

@@ -10,7 +10,6 @@
 
 #include "absl/types/span.h"
 #include "ocannl/core/assign/assignments.h"
-#include "ocannl/core/index/projections.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/shape/infer.h"
 #include "ocannl/core/tensor/graph.h"
@@ -21,32 +20,8 @@ namespace ocannl {
 Array ValueArray(const Graph& graph, const Shapes& shapes, TensorId id);
 Array GradientArray(const Graph& graph, const Shapes& shapes, TensorId id);
 
-// Loops that reach every cell of an array once: one per axis of more than one
-// cell, and the index of each axis.
-struct CellLoops {
-  explicit CellLoops(const Dims& dims);
-
-  LoopExtents extents;
-  Indices indices;
-};
-
-// Appends the loops of the indices that `order` does not have.
-void AddLoops(const Indices& indices, std::vector<IteratorId>& order);
-
-// The nest with the loops of `order` alone, in that order.
-Projections Reordered(Projections nest, absl::Span<const IteratorId> order);
-
-// Whether the nest reduces: a loop, also one of one iteration, is not in the
-// indices of the left side.
-bool Reduces(const LoopExtents& extents, const Indices& lhs);
-
-// The assignment without its loops of one iteration, whose iterators are 0.
-Assign WithoutUnitLoops(Assign assign);
-
-// Removes loops of one iteration from assignments that reduce nothing. A
-// reduction keeps them: its axes decide the order of its terms
-// (loop/split_reduce.h).
-void RemoveUnitLoops(Assignments& code);
+// Whether a run finds the values of the array, or leaves them.
+bool IsStored(const Array& array);
 
 // The cells of an array of shape `from` that an array of shape `of` reads, in
 // the loops of CellLoops, if `from` is repeated. Its axes pair up with the last

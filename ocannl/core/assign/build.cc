@@ -12,6 +12,7 @@
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/contract.h"
 #include "ocannl/core/assign/gather.h"
+#include "ocannl/core/assign/loops.h"
 #include "ocannl/core/assign/reach.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
@@ -50,7 +51,9 @@ class ForwardBuilder {
               Terminal(id, Literal(code_.exprs, graph_[id].dtype, size), {});
             },
             [&](const SliceSource& s) { Slice(id, s); },
-            [&](const ReshapeSource& s) { Reshape(id, s.of); },
+            [&](const ReshapeSource& s) {
+              AssignReshaped(code_, Value(id), std::nullopt, Value(s.of));
+            },
             [&](const ScanSource& s) {
               AssignRunningSums(code_, Value(id), std::nullopt, Value(s.of),
                                 AxisOf(shapes_, s), /*backwards=*/false);
@@ -88,14 +91,8 @@ class ForwardBuilder {
 
  private:
   void Terminal(TensorId id, Expr rhs, std::vector<Source> sources) {
-    CellLoops loops(shapes_.at(id).dims());
-    code_.list.push_back(Assign{.lhs = Value(id),
-                                .lhs_indices = std::move(loops.indices),
-                                .accum = std::nullopt,
-                                .reset = false,
-                                .rhs = rhs.id(),
-                                .sources = std::move(sources),
-                                .extents = std::move(loops.extents)});
+    AssignPointwise(code_, Value(id), std::nullopt, rhs.id(), {});
+    std::get<Assign>(code_.list.back()).sources = std::move(sources);
   }
 
   int64_t Captured(const DimSource& source) const {
@@ -146,10 +143,6 @@ class ForwardBuilder {
                .rhs = leaf.id(),
                .sources = {ReadArray{Value(source.of), p.operands[0]}},
                .extents = p.extents});
-  }
-
-  void Reshape(TensorId id, TensorId of) {
-    AssignReshaped(code_, Value(id), std::nullopt, Value(of));
   }
 
   void FromOperands(TensorId id, const ComputeSource& source) {
@@ -205,8 +198,7 @@ class ForwardBuilder {
   void Gather(TensorId id, const ComputeSource& source, GatherIndices gather) {
     const Projections all = {
         .extents = gather.extents, .lhs = gather.cells, .operands = {}};
-    const bool sums = Reduces(all.extents, all.lhs) ||
-                      !IsPartition({all}, shapes_.at(id).dims());
+    const bool sums = IsSum(all, shapes_.at(id).dims());
     Array array = ValueArray(graph_, shapes_, id);
     if (sums) {
       array = {.name = absl::StrCat(array.name, ".terms"),
@@ -246,7 +238,7 @@ class ForwardBuilder {
   void FromNothing(TensorId id, const ComputeSource& source) {
     const Expr start =
         Literal(code_.exprs, graph_[id].dtype, OutsideOf(source));
-    AssignPointwise(code_, Value(id), std::nullopt, start.id(), {});
+    Terminal(id, start, {});
   }
 
   void FromPiece(TensorId id, const ComputeSource& source, ProjectedPiece piece,
@@ -396,14 +388,12 @@ std::vector<TensorId> ParametersOf(const Graph& graph, TensorId root) {
 }
 
 std::vector<TensorId> TrainedParametersOf(const Graph& graph, TensorId root) {
-  std::vector<TensorId> parameters;
-  const std::vector<TensorId> all = TopologicalOrder(graph, {root}, false);
-  for (TensorId id : ReachedByGradient(graph, all)) {
-    if (IsParameter(graph, id) && graph[id].has_gradient) {
-      parameters.push_back(id);
-    }
-  }
-  absl::c_sort(parameters);
+  std::vector<TensorId> parameters = ParametersOf(graph, root);
+  const absl::flat_hash_set<TensorId> reached =
+      ReachedByGradient(graph, TopologicalOrder(graph, {root}, false));
+  std::erase_if(parameters, [&](TensorId id) {
+    return !graph[id].has_gradient || !reached.contains(id);
+  });
   return parameters;
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/assign/loops.h"
 #include "ocannl/core/index/contraction_order.h"
 #include "ocannl/core/index/polyphase.h"
 
@@ -123,9 +124,7 @@ class Contractor {
   // to =: terms, or =:+ where they are summed.
   void Set(const ReadArray& to, absl::Span<const ReadArray> terms) {
     const Projections nest = NestOf(to, terms);
-    const bool sums =
-        Reduces(nest.extents, nest.lhs) ||
-        !IsBijective(nest.extents, nest.lhs, code_.arrays[to.array].dims);
+    const bool sums = IsSum(nest, code_.arrays[to.array].dims);
     Append(to, terms, nest, sums ? std::optional(Op::kAdd) : std::nullopt,
            sums);
   }

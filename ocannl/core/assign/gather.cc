@@ -4,16 +4,10 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/assign/loops.h"
 
 namespace ocannl {
 namespace {
-
-bool Mentions(const Indices& indices, Symbol symbol) {
-  return absl::c_any_of(indices, [&](const Affine& index) {
-    return index.FactorOf(symbol) != 0;
-  });
-}
 
 // Whether each index is one of the loops, or 0: inside of its axis.
 bool ArePlain(const Indices& indices) {
@@ -95,12 +89,12 @@ std::optional<GatherIndices> FindGather(
     return std::nullopt;
   }
   if (index.is_constant()) return gather;  // of one cell
-  const Symbol loop = index.terms()[0].symbol;
-  if (Mentions(gather.table, loop) || Mentions(gather.ids, loop) ||
-      Mentions(gather.cells, loop)) {
+  const IteratorId loop = index.terms()[0].symbol.iterator();
+  if (DependsOn(gather.table, loop) || DependsOn(gather.ids, loop) ||
+      DependsOn(gather.cells, loop)) {
     return std::nullopt;
   }
-  return Reordered(gather, AllBut(loop.iterator(), gather.extents));
+  return Reordered(gather, AllBut(loop, gather.extents));
 }
 
 Assign GatherCells(const GatherIndices& gather, int32_t cells, int32_t table,

@@ -13,6 +13,7 @@
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/contract.h"
 #include "ocannl/core/assign/gather.h"
+#include "ocannl/core/assign/loops.h"
 #include "ocannl/core/assign/zeros.h"
 #include "ocannl/core/index/polyphase.h"
 #include "ocannl/core/ops/rows.h"

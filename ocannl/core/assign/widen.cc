@@ -8,9 +8,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/assign/loops.h"
 #include "ocannl/core/base/unique_name.h"
-#include "ocannl/core/index/projections.h"
 
 namespace ocannl {
 namespace {
@@ -20,8 +19,7 @@ namespace {
 bool IsNarrowSum(const Assignments& code, const Assign& assign) {
   const Array& lhs = code.arrays[assign.lhs];
   if (!assign.accum || !IsNarrow(lhs.dtype)) return false;
-  return assign.reset || assign.lookup ||
-         !IsBijective(assign.extents, assign.lhs_indices, lhs.dims);
+  return assign.reset || !ReachesOnce(code, assign);
 }
 
 class Widener {

@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/assign/loops.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/ops/print.h"
 #include "ocannl/core/ops/rows.h"
@@ -116,24 +117,6 @@ absl::Status MakePointwise(const Assignments& code, bool has_loops,
   assign.lhs_indices = std::move(loops.indices);
   assign.extents = std::move(loops.extents);
   return absl::OkStatus();
-}
-
-void RenumberLoops(const IdVector<IteratorId, IteratorId>& place,
-                   Assign& assign) {
-  auto renumber = [&](Affine& index) {
-    index = index.Substitute([&](Symbol symbol) -> Affine {
-      if (symbol.kind == Symbol::kStatic) return symbol;
-      return Iterator(place[symbol.iterator()]);
-    });
-  };
-  absl::c_for_each(assign.lhs_indices, renumber);
-  for (Source& source : assign.sources) {
-    WalkArrays(source, [&](ReadArray& read) {
-      absl::c_for_each(read.indices, renumber);
-    });
-    auto* number = std::get_if<ReadIndex>(&source);
-    if (number != nullptr) renumber(number->index);
-  }
 }
 
 std::optional<int32_t> ArrayOf(const Source& source) {

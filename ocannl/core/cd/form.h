@@ -36,10 +36,6 @@ bool IsPointwise(const Assignments& code, const Assign& by_slots);
 absl::Status MakePointwise(const Assignments& code, bool has_loops,
                            Assign& assign);
 
-// Makes loop k of `assign` its loop place[k].
-void RenumberLoops(const IdVector<IteratorId, IteratorId>& place,
-                   Assign& assign);
-
 // The axis that gives `loop` its extent, if there is one.
 std::optional<int64_t> PlainExtent(const Assignments& code,
                                    const Assign& by_slots, IteratorId loop);

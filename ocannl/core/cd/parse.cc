@@ -9,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "ocannl/core/assign/loops.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/cd/declaration.h"
@@ -262,7 +263,8 @@ class AssignParser : private ValueParser {
       }
     }
     OCANNL_RETURN_IF_ERROR(CheckReduced(spec, place));
-    RenumberLoops(place, assign_);
+    SubstituteLoops(assign_,
+                    [&](IteratorId loop) { return Iterator(place[loop]); });
     MergeSources(code_.exprs, assign_);
     return absl::OkStatus();
   }
@@ -272,11 +274,10 @@ class AssignParser : private ValueParser {
                             const IdVector<IteratorId, IteratorId>& place) {
     if (assign_.accum || assign_.lookup) return absl::OkStatus();
     for (IteratorId loop : loops_.ids()) {
-      const bool is_in_result =
-          absl::c_any_of(assign_.lhs_indices, [&](const Affine& index) {
-            return index.FactorOf(Iterator(loop)) != 0;
-          });
-      if (is_in_result || assign_.extents[place[loop]] == 1) continue;
+      if (DependsOn(assign_.lhs_indices, loop) ||
+          assign_.extents[place[loop]] == 1) {
+        continue;
+      }
       return ErrorAt(spec, "`", loops_[loop], "` is not in the result, so ",
                      "only the last value of each cell would stay; ",
                      "accumulate them, such as by =:+ or =:@^");

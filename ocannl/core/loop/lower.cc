@@ -2,20 +2,20 @@
 #include "ocannl/core/loop/lower.h"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/assign/arrays.h"
-#include "ocannl/core/assign/cascade.h"
+#include "ocannl/core/assign/constants.h"
+#include "ocannl/core/assign/loops.h"
 #include "ocannl/core/assign/pad.h"
 #include "ocannl/core/assign/stored.h"
+#include "ocannl/core/assign/sums/cascade.h"
+#include "ocannl/core/assign/sums/steps.h"
 #include "ocannl/core/assign/widen.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
@@ -29,154 +29,6 @@
 
 namespace ocannl {
 namespace {
-
-// Whether a run finds the values of the array, or leaves them.
-bool IsStored(const Array& array) {
-  return array.data != nullptr || IsKept(array.memory);
-}
-
-// Whether the values of the array differ from run to run, if code does not
-// compute them. What a user may write is on_device, a literal is materialized.
-bool MayChange(const Array& array) {
-  const bool is_literal = array.data != nullptr && array.memory &&
-                          array.memory->mode == MemoryMode::kMaterialized;
-  return IsStored(array) && !is_literal;
-}
-
-// Calls `see_index` with each index of the assignment, and `see_array` with
-// each array that it reads, before the indices of that.
-void WalkIndices(const Assign& assign,
-                 absl::FunctionRef<void(const Affine&)> see_index,
-                 absl::FunctionRef<void(int32_t)> see_array) {
-  absl::c_for_each(assign.lhs_indices, see_index);
-  for (const Source& source : assign.sources) {
-    WalkArrays(source, [&](const ReadArray& read) {
-      see_array(read.array);
-      absl::c_for_each(read.indices, see_index);
-    });
-    const ReadIndex* read = std::get_if<ReadIndex>(&source);
-    if (read != nullptr) see_index(read->index);
-  }
-}
-
-// Error: what is to be effectively constant is computed from what is not.
-absl::Status CheckConstants(const Assignments& code) {
-  // What of each array, if anything, makes its values differ from run to run.
-  std::vector<std::optional<std::string>> causes;
-  for (const Array& array : code.arrays) {
-    causes.push_back(MayChange(array) ? std::optional(array.name)
-                                      : std::nullopt);
-  }
-  for (const Assignment& assignment : code.list) {
-    const Assign* assign = std::get_if<Assign>(&assignment);
-    if (assign == nullptr) continue;
-    std::optional<std::string> cause;  // the first one
-    auto see_index = [&](const Affine& index) {
-      for (const Affine::Term& term : index.terms()) {
-        if (cause || term.symbol.kind != Symbol::kStatic) continue;
-        cause = absl::StrCat("!@", code.statics[term.symbol.number].name);
-      }
-    };
-    WalkIndices(*assign, see_index, [&](int32_t array) {
-      if (!cause) cause = causes[array];
-    });
-    if (!cause) continue;
-    const Array& lhs = code.arrays[assign->lhs];
-    if (!causes[assign->lhs]) causes[assign->lhs] = cause;
-    if (!lhs.memory || lhs.memory->mode != MemoryMode::kEffectivelyConstant) {
-      continue;
-    }
-    return absl::FailedPreconditionError(
-        absl::StrCat("`", lhs.name, "` is to be effectively_constant (",
-                     lhs.memory->why, "), but it is computed from `", *cause,
-                     "`, which may change; ask for virtual instead"));
-  }
-  return absl::OkStatus();
-}
-
-bool ReachesAll(const Assignments& code, const Assign& assign) {
-  return !assign.lookup && IsSurjective(assign.extents, assign.lhs_indices,
-                                        code.arrays[assign.lhs].dims);
-}
-
-bool ReachesOnce(const Assignments& code, const Assign& assign) {
-  return !assign.lookup && IsBijective(assign.extents, assign.lhs_indices,
-                                       code.arrays[assign.lhs].dims);
-}
-
-// How an assignment of the code is lowered.
-struct Step {
-  const Assign* assign;  // null: elided
-  // That it starts the cells, so that nothing zeroes them before it: it sets
-  // them, as it comes once a cell, or resets them itself.
-  bool sets = false;
-  bool resets = false;
-  // That no cell is -0 before it, in the whole array.
-  bool from_zero = false;
-
-  std::optional<Op> accum() const {
-    return sets ? std::nullopt : assign->accum;
-  }
-  bool reset() const { return (resets || assign->reset) && !sets; }
-};
-
-bool IsZero(const Assignments& code, const Step& step) {
-  const auto* constant = std::get_if<Constant>(&code.exprs[step.assign->rhs]);
-  return !step.accum() && constant != nullptr && constant->bits == 0 &&
-         ReachesAll(code, *step.assign);
-}
-
-// Whether the assignment is a reduction that ends with `+ 0`.
-bool EndsWithZero(const Assignments& code, const Assign& assign) {
-  return assign.accum && !assign.lookup &&
-         EndsWithZero(*assign.accum, code.arrays[assign.lhs].dtype) &&
-         Reduces(assign.extents, assign.lhs_indices);
-}
-
-bool IsExtreme(const Assign& assign) {
-  return assign.accum == Op::kMin || assign.accum == Op::kMax;
-}
-
-// The loops that reach the cells that `assign` sums into, and their indices.
-Projections SumsOf(const Assign& assign) {
-  std::vector<IteratorId> order;
-  AddLoops(assign.lhs_indices, order);
-  return Reordered({assign.extents, assign.lhs_indices, {}}, order);
-}
-
-// Elides an assignment that only zeroes what the next one to touch the array
-// adds to, if the addition can start the cells itself: it comes once a cell,
-// and becomes an assignment, or it ends a sum in lanes.
-std::vector<Step> ElideZeroInit(const Assignments& code) {
-  std::vector<Step> steps;
-  steps.reserve(code.list.size());
-  // What zeroes each array, if nothing has touched it since.
-  std::vector<int32_t> zero_of(code.arrays.size(), -1);
-  // Whether all that was written to each array since it was zeroed is sums that
-  // end with `+ 0`.
-  std::vector<bool> from_zero(code.arrays.size(), false);
-  for (const Assignment& assignment : code.list) {
-    const Assign* assign = std::get_if<Assign>(&assignment);
-    if (assign == nullptr) continue;
-    Step& step = steps.emplace_back(Step{assign});
-    auto touch = [&](const ReadArray& read) { zero_of[read.array] = -1; };
-    for (const Source& source : assign->sources) WalkArrays(source, touch);
-    int32_t& zero = zero_of[assign->lhs];
-    if (zero >= 0 && assign->accum == Op::kAdd && !assign->reset) {
-      step.sets = ReachesOnce(code, *assign);
-      step.resets = !step.sets && FindLanes(code, *assign);
-      if (step.sets || step.resets) steps[zero].assign = nullptr;
-    }
-    step.sets |= assign->reset && EndsWithZero(code, *assign) &&
-                 ReachesOnce(code, *assign);
-    step.from_zero = assign->reset || from_zero[assign->lhs];
-    from_zero[assign->lhs] =
-        IsZero(code, step) || (step.from_zero && EndsWithZero(code, *assign));
-    zero = IsZero(code, step) ? static_cast<int32_t>(steps.size()) - 1
-                              : int32_t{-1};
-  }
-  return steps;
-}
 
 // The role of an array that is not kept after a run.
 Role RoleOfScratch(const Array& array) {
@@ -193,7 +45,7 @@ class Lowering {
  public:
   // `owned`, if any, is `code`.
   Lowering(const Assignments& code, Assignments* owned)
-      : code_(code), owned_(owned), steps_(ElideZeroInit(code)) {}
+      : code_(code), owned_(owned), plan_(PlanSteps(code)) {}
 
   absl::StatusOr<LoopProgram> Run() {
     program_.name = RoutineName(code_);
@@ -201,8 +53,7 @@ class Lowering {
     OCANNL_RETURN_IF_ERROR(CheckConstants(code_));
     if (owned_ != nullptr) owned_->number_of = {};
     DeclareStatics();
-    FindUses();
-    adds_zero_.resize(code_.arrays.size());
+    readers_add_zero_.resize(code_.arrays.size());
     buffer_of_.resize(code_.arrays.size());
     program_.buffers.reserve(code_.arrays.size());
     for (size_t k = 0; k < code_.arrays.size(); ++k) {
@@ -214,7 +65,7 @@ class Lowering {
       std::visit(
           Overload{
               [&](const BlockComment& comment) { Emit(Comment{comment.text}); },
-              [&](const Assign&) { LowerStep(steps_[next++], k); },
+              [&](const Assign&) { Lower(plan_.steps[next++]); },
           },
           code_.list[k]);
       if (owned_ != nullptr) owned_->list[k] = BlockComment{};
@@ -227,13 +78,6 @@ class Lowering {
   // The iterator of each loop; a loop of one iteration has none.
   using Iterators = IdVector<IteratorId, IteratorId>;
 
-  // What the code does with an array.
-  struct Use {
-    bool read_first = false;  // before it is written
-    bool written = false;
-    bool part_first = false;  // what writes it first need not reach all of it
-  };
-
   // The static indices that the code uses.
   void DeclareStatics() {
     static_of_.resize(code_.statics.size(), -1);
@@ -245,7 +89,7 @@ class Lowering {
     };
     for (const Assignment& assignment : code_.list) {
       const Assign* assign = std::get_if<Assign>(&assignment);
-      if (assign != nullptr) WalkIndices(*assign, use, [](int32_t) {});
+      if (assign != nullptr) WalkIndices(*assign, use);
     }
     for (size_t k = 0; k < code_.statics.size(); ++k) {
       if (static_of_[k] < 0) continue;
@@ -260,43 +104,11 @@ class Lowering {
     }
   }
 
-  void FindUses() {
-    uses_.resize(code_.arrays.size());
-    places_.resize(code_.arrays.size());
-    for (size_t k = 0; k < code_.list.size(); ++k) {
-      const Assign* assign = std::get_if<Assign>(&code_.list[k]);
-      if (assign == nullptr) continue;
-      auto add = [&](int32_t array) {
-        std::vector<size_t>& places = places_[array];
-        if (places.empty() || places.back() != k) places.push_back(k);
-      };
-      add(assign->lhs);
-      for (const Source& source : assign->sources) {
-        WalkArrays(source, [&](const ReadArray& read) { add(read.array); });
-      }
-    }
-    for (const Step& step : steps_) {
-      const Assign* assign = step.assign;
-      if (assign == nullptr) continue;
-      auto read = [&](int32_t array) {
-        uses_[array].read_first |= !uses_[array].written;
-      };
-      if (step.accum() && !step.reset()) read(assign->lhs);
-      for (const Source& source : assign->sources) {
-        WalkArrays(source, [&](const ReadArray& r) { read(r.array); });
-      }
-      Use& use = uses_[assign->lhs];
-      if (std::exchange(use.written, true)) continue;
-      use.part_first = !step.reset() && !ReachesAll(code_, *assign);
-    }
-  }
-
   absl::Status Declare(int32_t array) {
     const Array& a = code_.arrays[array];
-    const auto [read_first, written, part_first] = uses_[array];
+    const auto [is_stored, read_first, written, part_first] = plan_.uses[array];
     CHECK((a.data == nullptr && !a.is_merge) || !written) << a.name;
     if (!read_first && !written) return absl::OkStatus();
-    const bool is_stored = IsStored(a) || (read_first && IsOpenGradient(a));
     if (!is_stored && read_first) {
       return absl::FailedPreconditionError(absl::StrCat(
           "`", a.name, "` is read in `", program_.name, "`, which does not ",
@@ -313,117 +125,56 @@ class Lowering {
     return absl::OkStatus();
   }
 
-  // That of the assignment `number` of the code.
-  void LowerStep(const Step& step, size_t number) {
-    if (step.assign == nullptr) return;
-    const bool ends_with_zero = EndsWithZero(code_, *step.assign);
-    adds_zero_[step.assign->lhs] = false;
-    if (!step.sets && !step.resets) {
-      LowerAssign(*step.assign);
-      if (ends_with_zero) EndWithZero(step, number);
-      return;
-    }
-    Assign starts = owned_ != nullptr
-                        ? std::move(std::get<Assign>(owned_->list[number]))
-                        : *step.assign;
-    if (step.sets) starts.accum.reset();
-    starts.reset = step.resets;
-    LowerAssign(starts, step.sets && ends_with_zero);
-  }
+  void Emit(Stmt stmt) { program_.body.stmts.push_back(std::move(stmt)); }
 
-  // After a sum in order of which a cell may be -0, as it was before, or a
-  // product underflows: y := y + 0, or the maps that read y do so.
-  void EndWithZero(const Step& step, size_t number) {
+  void Lower(const LowerStep& step) {
+    if (step.is_elided) return;
     const Assign& assign = *step.assign;
-    if (ReachesOnce(code_, assign) || FindLanes(code_, assign)) return;
-    if (!step.from_zero) {
-      const Projections cells = SumsOf(assign);
-      return SetCells(assign.lhs, cells.extents, cells.lhs, AddZero);
+    readers_add_zero_[assign.lhs] = false;
+    EmitSteps(step);
+    switch (step.zero_pass) {
+      case ZeroPass::kNone:
+        return;
+      case ZeroPass::kTarget: {
+        const Projections cells = TargetLoops(assign);
+        return SetCells(assign.lhs, cells.extents, cells.lhs, AddZero);
+      }
+      case ZeroPass::kArray: {
+        const CellLoops cells(code_.arrays[assign.lhs].dims);
+        return SetCells(assign.lhs, cells.extents, cells.indices, AddZero);
+      }
+      case ZeroPass::kReaders:
+        readers_add_zero_[assign.lhs] = true;
     }
-    if (IsExtreme(assign) || !IsProduct(assign) ||
-        IsContinued(assign.lhs, number))
-      return;
-    if (OnlyMapsRead(assign.lhs, number)) {
-      adds_zero_[assign.lhs] = true;
-      return;
-    }
-    const CellLoops cells(code_.arrays[assign.lhs].dims);
-    SetCells(assign.lhs, cells.extents, cells.indices, AddZero);
   }
 
   static Expr AddZero(Expr cell) { return cell + 0; }
 
-  bool IsProduct(const Assign& assign) const {
-    const auto* apply = std::get_if<Apply>(&code_.exprs[assign.rhs]);
-    return apply != nullptr && apply->op == Op::kMul;
-  }
-
-  // The assignments after `number` that read or write the array.
-  absl::Span<const size_t> UsesAfter(int32_t array, size_t number) const {
-    const std::vector<size_t>& all = places_[array];
-    const auto next = absl::c_upper_bound(all, number);
-    return absl::MakeSpan(all).subspan(next - all.begin());
-  }
-
-  // Whether what uses the array next sums into it, too, and ends with `+ 0` for
-  // all of it.
-  bool IsContinued(int32_t array, size_t number) const {
-    const auto uses = UsesAfter(array, number);
-    if (uses.empty()) return false;
-    const Assign& next = std::get<Assign>(code_.list[uses[0]]);
-    return next.lhs == array && !next.reset && EndsWithZero(code_, next) &&
-           !IsExtreme(next) && IsProduct(next) && !ReachesOnce(code_, next) &&
-           !ReadsSource(next, array) && !FindLanes(code_, next);
-  }
-
-  // Whether maps alone read the array until it is written anew or lost.
-  bool OnlyMapsRead(int32_t array, size_t number) const {
-    const Role role = program_.buffers[buffer_of_[array]].role;
-    if (role == Role::kOut || role == Role::kInOut) return false;
-    for (const size_t place : UsesAfter(array, number)) {
-      const Assign& use = std::get<Assign>(code_.list[place]);
-      if (use.lhs == array) {
-        return !ReadsSource(use, array) && (!use.accum || use.reset) &&
-               ReachesAll(code_, use);
-      }
-      if (use.lookup || Reduces(use.extents, use.lhs_indices) ||
-          absl::c_any_of(use.sources, [](const Source& source) {
-            return std::holds_alternative<ReadLookup>(source);
-          })) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  void Emit(Stmt stmt) { program_.body.stmts.push_back(std::move(stmt)); }
-
-  // If it `adds_zero`, so does each term of an extreme, or what has one term.
-  void LowerAssign(const Assign& assign, bool adds_zero = false) {
-    if (IsZero(code_, {&assign}) && !assign.extents.empty()) {
+  // The loops of the step, without a pass that adds 0.
+  void EmitSteps(const LowerStep& step) {
+    const Assign& assign = *step.assign;
+    if (!step.accum && !assign.extents.empty() &&
+        IsZeroEverywhere(code_, assign)) {
       return Emit(ZeroOut{buffer_of_[assign.lhs]});
     }
-    const std::optional<LaneSplit> lanes = FindLanes(code_, assign);
-    // An extreme in order has no term of -0; sums end after all terms.
-    adds_zero |= !lanes && EndsWithZero(code_, assign) &&
-                 (IsExtreme(assign) || ReachesOnce(code_, assign));
-    const bool first = lanes && assign.reset && ReachesAll(code_, assign);
-    if (assign.reset && !first) Reset(assign);
+    const bool first = step.lanes && step.reset && ReachesAll(code_, assign);
+    if (step.reset && !first) Reset(step);
     Iterators iterators = NewIterators(assign.extents);
-    Stmt stmt = AssignAt(assign, iterators, adds_zero);
-    if (!lanes) return EmitNest(iterators, assign.extents, std::move(stmt));
+    Stmt stmt = AssignAt(step, iterators);
+    if (!step.lanes)
+      return EmitNest(iterators, assign.extents, std::move(stmt));
     const DType dtype = code_.arrays[assign.lhs].dtype;
     Reduction reduction{.iterators = std::move(iterators),
                         .extents = assign.extents,
                         .set = std::get<Set>(std::move(stmt)),
-                        .accum = AccumulationOf(*assign.accum, dtype),
+                        .accum = AccumulationOf(*step.accum, dtype),
                         .first = first};
-    Emit(SplitReduce(program_, reduction, *lanes, next_iterator_));
+    Emit(SplitReduce(program_, reduction, *step.lanes, next_iterator_));
   }
 
   // The assignment at one point of its loops.
-  Stmt AssignAt(const Assign& assign, const Iterators& iterators,
-                bool adds_zero) {
+  Stmt AssignAt(const LowerStep& step, const Iterators& iterators) {
+    const Assign& assign = *step.assign;
     auto cell = [&](const ReadArray& read) {
       return Access{buffer_of_[read.array],
                     InLoops(read.indices, assign.extents, iterators)};
@@ -443,7 +194,9 @@ class Lowering {
           const Source& source = assign.sources[leaf.id];
           Expr value = program_.Read(std::visit(value_of, source));
           const auto* read = std::get_if<ReadArray>(&source);
-          if (read != nullptr && adds_zero_[read->array]) value = value + 0;
+          if (read != nullptr && readers_add_zero_[read->array]) {
+            value = AddZero(value);
+          }
           return Convert(value, leaf.dtype).id();
         });
     Access target = cell({assign.lhs, assign.lhs_indices});
@@ -453,27 +206,25 @@ class Lowering {
       row = {target, assign.lookup->axis, cell(std::get<ReadArray>(ids))};
     }
     Expr value(&program_.exprs, rhs);
-    const bool once = assign.accum && ReachesOnce(code_, assign);
-    if (adds_zero && !once) value = value + 0;
-    if (assign.accum) {
+    if (step.adds_zero == AddsZero::kToTerms) value = AddZero(value);
+    if (step.accum) {
       const Expr old = row ? program_.Read(*row) : program_.Read(target);
-      value = Accumulated(old, *assign.accum, value);
+      value = Accumulated(old, *step.accum, value);
     }
-    if (adds_zero && once) value = value + 0;
+    if (step.adds_zero == AddsZero::kToResults) value = AddZero(value);
     const DType stored = program_.buffers[target.buffer].dtype;
-    value = assign.accum ? Convert(value, stored) : StoredAs(value, stored);
+    value = step.accum ? Convert(value, stored) : StoredAs(value, stored);
     if (row) return Scatter{program_.leaves.Add(*row), value.id()};
     return Set{std::move(target), value.id()};
   }
 
   // Every cell becomes the neutral element, or 0.
-  void Reset(const Assign& assign) {
-    const Array& array = code_.arrays[assign.lhs];
-    const BufferId buffer = buffer_of_[assign.lhs];
-    double neutral = assign.accum ? NeutralElement(*assign.accum) : 0;
-    if (neutral == 0) return Emit(ZeroOut{buffer});
-    const CellLoops cells(array.dims);
-    SetCells(assign.lhs, cells.extents, cells.indices,
+  void Reset(const LowerStep& step) {
+    const int32_t array = step.assign->lhs;
+    const double neutral = step.accum ? NeutralElement(*step.accum) : 0;
+    if (neutral == 0) return Emit(ZeroOut{buffer_of_[array]});
+    const CellLoops cells(code_.arrays[array].dims);
+    SetCells(array, cells.extents, cells.indices,
              [&](Expr cell) { return LiteralLike(cell, neutral); });
   }
 
@@ -544,27 +295,14 @@ class Lowering {
 
   const Assignments& code_;
   Assignments* const owned_;
-  std::vector<Step> steps_;                  // of each Assign
-  std::vector<int32_t> static_of_;           // in program_, -1: unused
-  std::vector<Use> uses_;                    // of each array
-  std::vector<std::vector<size_t>> places_;  // the same, in code_.list
-  std::vector<bool> adds_zero_;              // who reads the array
-  std::vector<BufferId> buffer_of_;          // of each array in use
-  std::vector<BufferId> parts_;              // that may be written in part only
+  const StepPlan plan_;
+  std::vector<int32_t> static_of_;      // in program_, -1: unused
+  std::vector<bool> readers_add_zero_;  // of each array
+  std::vector<BufferId> buffer_of_;     // of each array in use
+  std::vector<BufferId> parts_;         // that may be written in part only
   LoopProgram program_;
   IteratorId next_iterator_ = {0};
 };
-
-// In how many lanes an accumulation is summed; 0: in order.
-int64_t NumLanes(const Assignments& code, const Assign& assign) {
-  const std::optional<LaneSplit> split = FindLanes(code, assign);
-  if (!split) return 0;
-  int64_t lanes = split->rows;
-  for (size_t k : split->inner) {
-    lanes *= assign.extents[IteratorId{static_cast<int32_t>(k)}];
-  }
-  return lanes;
-}
 
 }  // namespace
 
@@ -576,7 +314,7 @@ static absl::StatusOr<LoopProgram> Lower(const Assignments& assignments,
   std::optional<Assignments> padded = Pad(summed);
   if (padded) owned = &*padded;
   const Assignments& inside = padded ? *padded : summed;
-  std::optional<Assignments> cascaded = CascadeSums(inside, NumLanes);
+  std::optional<Assignments> cascaded = CascadeSums(inside);
   if (cascaded) owned = &*cascaded;
   const Assignments& code = cascaded ? *cascaded : inside;
   for (const Array& array : code.arrays) {

@@ -10,7 +10,7 @@
 // A reduction of contiguous elements is summed in up to 64 lanes, then by a
 // tree (split_reduce.h). Contractions and other reductions keep the order of
 // their loops. Long sums of floats are cut into blocks before
-// (assign/cascade.h). Loops of one iteration are left out here.
+// (assign/sums/cascade.h). Loops of one iteration are left out here.
 //
 // A sum or extreme of floats that is zero is +0. A chain of products, which may
 // underflow, is followed by y := y + 0, or the maps that read y add 0.

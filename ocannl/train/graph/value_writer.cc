@@ -8,6 +8,7 @@
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/assign/build.h"
+#include "ocannl/core/assign/loops.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/shape/infer.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PlanBlockSum: a contraction in blocks (assign/cascade.h) and the sum of its
-// blocks as one nest, in which a register has each partial sum.
+// PlanBlockSum: a contraction in blocks (assign/sums/cascade.h) and the sum of
+// its blocks as one nest, in which a register has each partial sum.
 //
 //   for i, j, b { for k { t[b, i, j] := fma(...); } }
 //   for i, j, b { y[i, j] := y[i, j] + t[b, i, j]; }

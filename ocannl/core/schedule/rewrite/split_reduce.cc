@@ -7,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/assign/sums/find_lanes.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/walk.h"

@@ -31,8 +31,9 @@ struct ContractPlan {
   std::optional<Access> packed_a, packed_b;  // those of the blocks
   bool b_needs_transpose = false;  // n is not the unit-stride axis of B
   bool is_parallel = false;
-  // The loop over blocks of a cascaded sum (assign/cascade.h), whose partial
-  // sums an epilogue adds to the result: not of the nest that is planned.
+  // The loop over blocks of a cascaded sum (assign/sums/cascade.h), whose
+  // partial sums an epilogue adds to the result: not of the nest that is
+  // planned.
   std::optional<NestLoop> cascade = std::nullopt;
 
   // Whether accumulators are stored to the target and loaded between blocks.

@@ -15,16 +15,15 @@
 // A block is so many iterations of one reduced loop, times those of the loops
 // inside of it. So its bounds do not depend on the outermost reduced axis, and
 // zeros that are appended there change no bit. What `=+` finds in the target
-// starts the first block. Sums in lanes (loop/split_reduce.h) are cut into
+// starts the first block. Sums in lanes (find_lanes.h) are cut into
 // blocks of L steps of all lanes; each block has its tree. Scatters, lookups
 // and statements that read their target keep their order.
-#ifndef OCANNL_CORE_ASSIGN_CASCADE_H_
-#define OCANNL_CORE_ASSIGN_CASCADE_H_
+#ifndef OCANNL_CORE_ASSIGN_SUMS_CASCADE_H_
+#define OCANNL_CORE_ASSIGN_SUMS_CASCADE_H_
 
 #include <cstdint>
 #include <optional>
 
-#include "absl/functional/function_ref.h"
 #include "ocannl/core/assign/assignments.h"
 
 namespace ocannl {
@@ -39,12 +38,9 @@ inline constexpr int64_t kContractionBlock = 1024;
 // --filter=reduce,columns`).
 inline constexpr int64_t kSumBlock = 128;
 
-// nullopt: no sum is longer than a block. `lanes_of` says in how many lanes an
-// accumulation is summed; 0: it is a chain.
-std::optional<Assignments> CascadeSums(
-    const Assignments& code,
-    absl::FunctionRef<int64_t(const Assignments&, const Assign&)> lanes_of);
+// nullopt: no sum is longer than a block.
+std::optional<Assignments> CascadeSums(const Assignments& code);
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_ASSIGN_CASCADE_H_
+#endif  // OCANNL_CORE_ASSIGN_SUMS_CASCADE_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/assign/cascade.h"
+#include "ocannl/core/assign/sums/cascade.h"
 
 #include <algorithm>
 #include <optional>
@@ -13,20 +13,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/assign/loops.h"
+#include "ocannl/core/assign/sums/find_lanes.h"
 #include "ocannl/core/base/unique_name.h"
 #include "ocannl/core/index/injective.h"
 #include "ocannl/core/index/projections.h"
 
 namespace ocannl {
 namespace {
-
-using LanesOf = absl::FunctionRef<int64_t(const Assignments&, const Assign&)>;
-
-bool DependsOn(const Indices& indices, IteratorId loop) {
-  return absl::c_any_of(indices, [&](const Affine& index) {
-    return index.FactorOf(Iterator(loop)) != 0;
-  });
-}
 
 std::vector<IteratorId> ReducedLoops(const Assign& assign) {
   std::vector<IteratorId> loops;
@@ -47,15 +41,6 @@ bool IsPlainSum(const Assignments& code, const Assign& assign) {
   return absl::c_none_of(assign.sources, [](const Source& source) {
     return std::holds_alternative<ReadLookup>(source);
   });
-}
-
-// Whether each cell of the target is of one point of the loops it depends on.
-bool IsReduction(const Assign& assign, const std::vector<IteratorId>& reduced) {
-  LoopExtents extents = assign.extents;
-  for (IteratorId loop : reduced) extents[loop] = 1;
-  const Projections cells = {
-      .extents = extents, .lhs = assign.lhs_indices, .operands = {}};
-  return IsInjective({&cells, 1});
 }
 
 bool IsContraction(const Assign& assign,
@@ -91,18 +76,22 @@ struct Cut {
   bool is_contraction;
 };
 
-std::optional<Cut> FindCut(const Assignments& code, const Assign& assign,
-                           LanesOf lanes_of) {
+std::optional<Cut> FindCut(const Assignments& code, const Assign& assign) {
   if (!IsPlainSum(code, assign)) return std::nullopt;
   const std::vector<IteratorId> reduced = ReducedLoops(assign);
   double terms = 1;
   for (IteratorId loop : reduced) terms *= assign.extents[loop];
   if (terms <= kSumBlock) return std::nullopt;
-  const int64_t lanes = lanes_of(code, assign);
-  const bool is_contraction = lanes == 0 && IsContraction(assign, reduced);
+  const std::optional<LaneSplit> lanes = FindLanes(code, assign);
+  const bool is_contraction = !lanes && IsContraction(assign, reduced);
   const int64_t most =
-      is_contraction ? kContractionBlock : kSumBlock * std::max(lanes, 1L);
-  if (terms <= most || !IsReduction(assign, reduced)) return std::nullopt;
+      is_contraction
+          ? kContractionBlock
+          : kSumBlock * (lanes ? NumLanes(assign.extents, *lanes) : 1);
+  if (terms <= most) return std::nullopt;
+  // Each cell of the target is of one point of the loops that stay.
+  const Projections target = TargetLoops(assign);
+  if (!IsInjective({&target, 1})) return std::nullopt;
   const IteratorId loop = *absl::c_find_if(
       reduced, [&](IteratorId k) { return assign.extents[k] > 1; });
   const int64_t extent = assign.extents[loop];
@@ -111,15 +100,14 @@ std::optional<Cut> FindCut(const Assignments& code, const Assign& assign,
   return Cut{.loop = loop,
              .rows = rows,
              .blocks = (extent - 1) / rows + 1,
-             .in_lanes = lanes > 0,
+             .in_lanes = lanes.has_value(),
              .is_contraction = is_contraction};
 }
 
 class Cascader {
  public:
-  Cascader(const Assignments& code, LanesOf lanes_of)
-      : code_(code), lanes_of_(lanes_of), list_(std::move(code_.list)) {
-    code_.list.clear();
+  explicit Cascader(const Assignments& code)
+      : code_(code), list_(std::exchange(code_.list, {})) {
     for (const Array& array : code_.arrays) names_.insert(array.name);
   }
 
@@ -132,7 +120,7 @@ class Cascader {
         continue;
       }
       const int32_t target = assign->lhs;
-      const bool zeroes = SetsToZero(*assign);
+      const bool zeroes = !assign->accum && IsZeroEverywhere(code_, *assign);
       Add(std::move(*assign), is_zero[target]);
       is_zero[target] = zeroes;
     }
@@ -140,16 +128,9 @@ class Cascader {
   }
 
  private:
-  bool SetsToZero(const Assign& assign) const {
-    const auto* constant = std::get_if<Constant>(&code_.exprs[assign.rhs]);
-    return !assign.accum && constant != nullptr && constant->bits == 0 &&
-           IsSurjective(assign.extents, assign.lhs_indices,
-                        code_.arrays[assign.lhs].dims);
-  }
-
   // Appends the assignment, of which the target `is_zero` before, in blocks.
   void Add(Assign assign, bool is_zero) {
-    const std::optional<Cut> cut = FindCut(code_, assign, lanes_of_);
+    const std::optional<Cut> cut = FindCut(code_, assign);
     if (!cut) return code_.list.push_back(std::move(assign));
     const bool is_neutral =
         assign.reset || (is_zero && assign.accum != Op::kMul);
@@ -240,29 +221,14 @@ class Cascader {
     const IteratorId next = {loop.index + 1};
     const bool has_rows = rows > 1 || !blocks;
     const int32_t shift = blocks && has_rows ? 1 : 0;
-    auto renumber = [&](Symbol symbol) -> Affine {
-      if (symbol.kind == Symbol::kStatic || symbol.iterator() < loop) {
-        return symbol;
-      }
-      if (symbol.iterator() > loop) {
-        return Iterator({symbol.number + shift});
-      }
+    SubstituteLoops(assign, [&](IteratorId each) -> Affine {
+      if (each < loop) return Iterator(each);
+      if (each > loop) return Iterator({each.index + shift});
       Affine at = first;
       if (blocks) at.AddScaled(rows, Iterator(loop));
       if (has_rows) at.AddScaled(1, Iterator(shift ? next : loop));
       return at;
-    };
-    auto substitute = [&](Affine& index) {
-      index = index.Substitute(renumber);
-    };
-    absl::c_for_each(assign.lhs_indices, substitute);
-    for (Source& source : assign.sources) {
-      WalkArrays(source, [&](ReadArray& read) {
-        absl::c_for_each(read.indices, substitute);
-      });
-      auto* index = std::get_if<ReadIndex>(&source);
-      if (index != nullptr) substitute(index->index);
-    }
+    });
     assign.extents[loop] = has_rows ? rows : *blocks;
     if (shift) {
       assign.extents.insert(assign.extents.begin() + loop.index, *blocks);
@@ -292,10 +258,8 @@ class Cascader {
     const Array& target = code_.arrays[assign.lhs];
     Array array = Intermediate(
         UniqueName(absl::StrCat(target.name, ".", what), names_), target);
-    std::vector<IteratorId> loops;
-    AddLoops(assign.lhs_indices, loops);
-    array.dims.clear();
-    for (IteratorId loop : loops) array.dims.push_back(assign.extents[loop]);
+    const LoopExtents cells = TargetLoops(assign).extents;
+    array.dims.assign(cells.begin(), cells.end());
     if (blocks) array.dims = WithBlock(std::move(array.dims), cut, *blocks);
     code_.arrays.push_back(std::move(array));
     return static_cast<int32_t>(code_.arrays.size()) - 1;
@@ -304,51 +268,36 @@ class Cascader {
   // The sum of what AddPartial has made.
   Assign SumOf(const Assign& assign, int32_t partial,
                std::optional<int64_t> blocks, const Cut& cut) {
-    std::vector<IteratorId> loops;
-    AddLoops(assign.lhs_indices, loops);
-    IdVector<IteratorId, Affine> place(assign.extents.size());
-    LoopExtents extents;
+    Projections nest = TargetLoops(assign);
     Indices cells;
-    for (IteratorId loop : loops) {
-      place[loop] = Iterator(extents.Add(assign.extents[loop]));
-      cells.push_back(place[loop]);
-    }
+    for (IteratorId loop : nest.extents.ids()) cells.push_back(Iterator(loop));
     if (blocks) {
-      const Affine block = Iterator(extents.Add(*blocks));
+      const Affine block = Iterator(nest.extents.Add(*blocks));
       cells = WithBlock(std::move(cells), cut, block);
-    }
-    Indices target = assign.lhs_indices;
-    for (Affine& index : target) {
-      index = index.Substitute([&](Symbol symbol) -> Affine {
-        return symbol.kind == Symbol::kStatic ? Affine(symbol)
-                                              : place[symbol.iterator()];
-      });
     }
     const Expr leaf = MakeLeaf(code_.exprs, code_.arrays[partial].dtype, 0);
     return {.lhs = assign.lhs,
-            .lhs_indices = std::move(target),
+            .lhs_indices = std::move(nest.lhs),
             .accum = assign.accum == Op::kMul ? Op::kMul : Op::kAdd,
             .reset = false,
             .rhs = leaf.id(),
             .sources = {ReadArray{partial, std::move(cells)}},
-            .extents = std::move(extents)};
+            .extents = std::move(nest.extents)};
   }
 
   Assignments code_;
-  const LanesOf lanes_of_;
   std::vector<Assignment> list_;
   absl::flat_hash_set<std::string> names_;
 };
 
 }  // namespace
 
-std::optional<Assignments> CascadeSums(const Assignments& code,
-                                       LanesOf lanes_of) {
+std::optional<Assignments> CascadeSums(const Assignments& code) {
   const bool any = AnyAssign(code, [&](const Assign& assign) {
-    return FindCut(code, assign, lanes_of).has_value();
+    return FindCut(code, assign).has_value();
   });
   if (!any) return std::nullopt;
-  return Cascader(code, lanes_of).Run();
+  return Cascader(code).Run();
 }
 
 }  // namespace ocannl

@@ -2,7 +2,7 @@
 //
 // Which nests get which lanes; tests/schedule/split_reduce_test.cc has the
 // values.
-#include "ocannl/core/loop/split_reduce.h"
+#include "ocannl/core/assign/sums/find_lanes.h"
 
 #include <iterator>
 #include <map>

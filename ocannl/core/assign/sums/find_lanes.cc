@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/assign/sums/find_lanes.h"
+
+#include "absl/algorithm/container.h"
+#include "ocannl/core/assign/loops.h"
+
+namespace ocannl {
+namespace {
+
+bool Has(const AxisAccess& access, size_t loop) {
+  return DependsOn(access.indices, {static_cast<int32_t>(loop)});
+}
+
+bool HasAny(const AxisAccess& access, absl::Span<const size_t> loops) {
+  return absl::c_any_of(loops, [&](size_t loop) { return Has(access, loop); });
+}
+
+// Along how many axes of the target's a load may be repeated.
+int64_t CountFixed(const AxisAccess& access) {
+  int64_t count = 0;
+  for (size_t axis = 0; axis < access.dims.size(); ++axis) {
+    count += access.dims[axis] == 1 && access.indices[axis] == Affine(0);
+  }
+  return count;
+}
+
+struct Axes {
+  std::vector<size_t> staying;
+  std::vector<size_t> reduced;
+};
+
+bool IsContraction(const Axes& axes, const AxisAccess& target,
+                   const std::vector<AxisAccess>& loads) {
+  // Whether `a` has a staying axis that `b` lacks.
+  auto has_alone = [&](const AxisAccess& a, const AxisAccess& b) {
+    const int64_t alone = absl::c_count_if(axes.staying, [&](size_t loop) {
+      return Has(a, loop) && !Has(b, loop);
+    });
+    return alone > 0 && alone > CountFixed(b) - CountFixed(target);
+  };
+  for (const AxisAccess& a : loads) {
+    for (const AxisAccess& b : loads) {
+      const bool share = absl::c_any_of(axes.reduced, [&](size_t loop) {
+        return Has(a, loop) && Has(b, loop);
+      });
+      if (share && has_alone(a, b)) return true;
+    }
+  }
+  return false;
+}
+
+// The reduced loops that are the last axes of a load, the innermost first: all
+// of these axes but the outermost one as a whole.
+std::vector<size_t> LastLoops(absl::Span<const int64_t> extents,
+                              absl::Span<const size_t> reduced,
+                              const AxisAccess& load) {
+  std::vector<size_t> loops;
+  for (size_t axis = load.dims.size(); axis-- > 0;) {
+    const Affine& index = load.indices[axis];
+    if (index.terms().size() != 1 || index.terms()[0].factor != 1 ||
+        index.terms()[0].symbol.kind != Symbol::kIterator) {
+      return loops;
+    }
+    const auto loop = static_cast<size_t>(index.terms()[0].symbol.number);
+    if (!absl::c_linear_search(reduced, loop)) return loops;
+    if (extents[loop] != 1) loops.push_back(loop);
+    if (index.offset() != 0 || extents[loop] != load.dims[axis]) return loops;
+  }
+  return loops;
+}
+
+// The innermost of the reduced loops that are one contiguous run, the innermost
+// one first.
+std::vector<size_t> FindRun(absl::Span<const int64_t> extents,
+                            absl::Span<const size_t> reduced,
+                            const std::vector<AxisAccess>& loads) {
+  std::vector<std::vector<size_t>> last;
+  for (const AxisAccess& load : loads) {
+    last.push_back(LastLoops(extents, reduced, load));
+  }
+  std::vector<size_t> run;
+  for (size_t k = reduced.size(); k-- > 0;) {
+    const size_t loop = reduced[k];
+    if (extents[loop] == 1) continue;
+    bool depends = false;
+    for (size_t load = 0; load < loads.size(); ++load) {
+      const bool has = Has(loads[load], loop);
+      if (has != (run.empty() ? has : HasAny(loads[load], run))) return run;
+      if (has &&
+          (last[load].size() <= run.size() || last[load][run.size()] != loop)) {
+        return run;
+      }
+      depends |= has;
+    }
+    if (!depends) return run;
+    run.push_back(loop);
+  }
+  return run;
+}
+
+}  // namespace
+
+std::optional<LaneSplit> FindLanes(absl::Span<const int64_t> extents,
+                                   const AxisAccess& target,
+                                   const std::vector<AxisAccess>& loads) {
+  Axes axes;
+  for (size_t loop = 0; loop < extents.size(); ++loop) {
+    (Has(target, loop) ? axes.staying : axes.reduced).push_back(loop);
+  }
+  if (IsContraction(axes, target, loads)) return std::nullopt;
+  const std::vector<size_t> run = FindRun(extents, axes.reduced, loads);
+  if (run.empty()) return std::nullopt;
+  LaneSplit lanes;
+  int64_t row = 1;
+  for (size_t loop : run) {
+    if (row * extents[loop] > kMaxLanes) {
+      lanes.rows = kMaxLanes / row;
+      if (lanes.rows > 1) lanes.chunked = loop;
+      break;
+    }
+    row *= extents[loop];
+    lanes.inner.insert(lanes.inner.begin(), loop);
+  }
+  return lanes;
+}
+
+std::optional<LaneSplit> FindLanes(const Assignments& code,
+                                   const Assign& assign) {
+  const Op op = assign.accum.value_or(Op::kSub);  // which is not split
+  const bool splits = op == Op::kMin || op == Op::kMax ||
+                      ((op == Op::kAdd || op == Op::kMul) &&
+                       IsFloat(code.arrays[assign.lhs].dtype));
+  if (!splits || assign.lookup || ReadsSource(assign, assign.lhs)) return {};
+  auto access = [&](int32_t array, const Indices& indices) {
+    return AxisAccess{indices, code.arrays[array].dims};
+  };
+  std::vector<AxisAccess> loads;
+  for (const Source& source : assign.sources) {
+    WalkArrays(source, [&](const ReadArray& read) {
+      loads.push_back(access(read.array, read.indices));
+    });
+  }
+  std::optional<LaneSplit> lanes =
+      FindLanes(assign.extents, access(assign.lhs, assign.lhs_indices), loads);
+  const bool is_exact = op == Op::kMin || op == Op::kMax;
+  if (lanes && is_exact && NumLanes(assign.extents, *lanes) < kMaxLanes / 2) {
+    return std::nullopt;
+  }
+  return lanes;
+}
+
+int64_t NumLanes(absl::Span<const int64_t> extents, const LaneSplit& lanes) {
+  int64_t count = lanes.rows;
+  for (size_t loop : lanes.inner) count *= extents[loop];
+  return count;
+}
+
+}  // namespace ocannl

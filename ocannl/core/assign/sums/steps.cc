@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/assign/sums/steps.h"
+
+#include <cstddef>
+#include <utility>
+#include <variant>
+
+#include "absl/algorithm/container.h"
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
+#include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/assign/loops.h"
+
+namespace ocannl {
+namespace {
+
+bool IsExtreme(const Assign& assign) {
+  return assign.accum == Op::kMin || assign.accum == Op::kMax;
+}
+
+class StepPlanner {
+ public:
+  explicit StepPlanner(const Assignments& code)
+      : code_(code), uses_(code.arrays.size()), places_(code.arrays.size()) {}
+
+  StepPlan Run() {
+    StartCells();
+    FindUses();
+    for (size_t k = 0; k < steps_.size(); ++k) EndWithZero(k);
+    return {std::move(steps_), std::move(uses_)};
+  }
+
+ private:
+  // Elides an assignment that only zeroes what the next one to touch the array
+  // adds to, if the addition can start the cells itself: it comes once a cell,
+  // and becomes an assignment, or it ends a sum in lanes.
+  void StartCells() {
+    // What zeroes each array, if nothing has touched it since.
+    std::vector<std::optional<size_t>> zero_of(code_.arrays.size());
+    // Whether all that was written to each array since it was zeroed is sums
+    // that end with `+ 0`.
+    std::vector<bool> from_zero(code_.arrays.size(), false);
+    for (const Assignment& assignment : code_.list) {
+      const Assign* assign = std::get_if<Assign>(&assignment);
+      if (assign == nullptr) continue;
+      const size_t number = steps_.size();
+      LowerStep& step =
+          steps_.emplace_back(LowerStep{.assign = assign,
+                                        .accum = assign->accum,
+                                        .reset = assign->reset,
+                                        .lanes = FindLanes(code_, *assign)});
+      WalkReads(*assign, [&](int32_t array) { zero_of[array].reset(); });
+      std::optional<size_t>& zero = zero_of[assign->lhs];
+      const bool adds = zero && assign->accum == Op::kAdd && !assign->reset;
+      const bool once = ReachesOnce(code_, *assign);
+      const bool sets =
+          once && (adds || (assign->reset && EndsWithZero(*assign)));
+      if (sets) {
+        step.accum.reset();
+        step.lanes.reset();
+      }
+      step.reset = !sets && (assign->reset || (adds && step.lanes));
+      if (adds && (sets || step.lanes)) steps_[*zero].is_elided = true;
+      is_once_.push_back(once);
+      from_zero_.push_back(assign->reset || from_zero[assign->lhs]);
+      const bool zeroes = !step.accum && IsZeroEverywhere(code_, *assign);
+      from_zero[assign->lhs] =
+          zeroes || (from_zero_.back() && EndsWithZero(*assign));
+      zero = zeroes ? std::optional(number) : std::nullopt;
+    }
+  }
+
+  void FindUses() {
+    for (size_t k = 0; k < steps_.size(); ++k) {
+      const LowerStep& step = steps_[k];
+      const Assign& assign = *step.assign;
+      auto add = [&](int32_t array) {
+        std::vector<size_t>& places = places_[array];
+        if (places.empty() || places.back() != k) places.push_back(k);
+      };
+      add(assign.lhs);
+      WalkReads(assign, add);
+      if (step.is_elided) continue;
+      auto read = [&](int32_t array) {
+        uses_[array].read_first |= !uses_[array].written;
+      };
+      if (step.accum && !step.reset) read(assign.lhs);
+      WalkReads(assign, read);
+      ArrayUse& use = uses_[assign.lhs];
+      if (std::exchange(use.written, true)) continue;
+      use.part_first = !step.reset && !ReachesAll(code_, assign);
+    }
+    for (size_t k = 0; k < uses_.size(); ++k) {
+      const Array& array = code_.arrays[k];
+      uses_[k].is_stored =
+          IsStored(array) || (uses_[k].read_first && IsOpenGradient(array));
+    }
+  }
+
+  // Decides how a reduction in order ends, of which a cell may be -0, as it was
+  // before, or by a product that underflows.
+  void EndWithZero(size_t number) {
+    LowerStep& step = steps_[number];
+    if (step.lanes || !EndsWithZero(*step.assign)) return;
+    if (is_once_[number]) {
+      step.adds_zero = step.accum ? AddsZero::kToResults : AddsZero::kToTerms;
+      return;
+    }
+    // An extreme in order has no term of -0; sums end after all terms.
+    if (IsExtreme(*step.assign)) step.adds_zero = AddsZero::kToTerms;
+    const int32_t array = step.assign->lhs;
+    if (!from_zero_[number]) {
+      step.zero_pass = ZeroPass::kTarget;
+    } else if (IsChainOfProducts(number) && !IsContinued(array, number)) {
+      step.zero_pass =
+          OnlyMapsRead(array, number) ? ZeroPass::kReaders : ZeroPass::kArray;
+    }
+  }
+
+  // Whether the assignment is a reduction that ends with `+ 0`.
+  bool EndsWithZero(const Assign& assign) const {
+    return assign.accum && !assign.lookup &&
+           ocannl::EndsWithZero(*assign.accum,
+                                code_.arrays[assign.lhs].dtype) &&
+           Reduces(assign.extents, assign.lhs_indices);
+  }
+
+  // Whether the step is a sum of products that ends with `+ 0`, in order.
+  bool IsChainOfProducts(size_t number) const {
+    const Assign& assign = *steps_[number].assign;
+    const auto* apply = std::get_if<Apply>(&code_.exprs[assign.rhs]);
+    return apply != nullptr && apply->op == Op::kMul && EndsWithZero(assign) &&
+           !IsExtreme(assign) && !is_once_[number] && !steps_[number].lanes;
+  }
+
+  // The steps after `number` that read or write the array.
+  absl::Span<const size_t> UsesAfter(int32_t array, size_t number) const {
+    const std::vector<size_t>& all = places_[array];
+    const auto next = absl::c_upper_bound(all, number);
+    return absl::MakeSpan(all).subspan(next - all.begin());
+  }
+
+  // Whether what uses the array next sums into it, too, and ends with `+ 0` for
+  // all of it.
+  bool IsContinued(int32_t array, size_t number) const {
+    const auto uses = UsesAfter(array, number);
+    if (uses.empty()) return false;
+    const Assign& next = *steps_[uses[0]].assign;
+    return next.lhs == array && !next.reset && IsChainOfProducts(uses[0]) &&
+           !ReadsSource(next, array);
+  }
+
+  // Whether maps alone read the array until it is written anew or lost.
+  bool OnlyMapsRead(int32_t array, size_t number) const {
+    if (uses_[array].is_stored) return false;
+    for (const size_t place : UsesAfter(array, number)) {
+      const Assign& use = *steps_[place].assign;
+      if (use.lhs == array) {
+        return !ReadsSource(use, array) && (!use.accum || use.reset) &&
+               ReachesAll(code_, use);
+      }
+      if (use.lookup || Reduces(use.extents, use.lhs_indices) ||
+          absl::c_any_of(use.sources, [](const Source& source) {
+            return std::holds_alternative<ReadLookup>(source);
+          })) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  static void WalkReads(const Assign& assign,
+                        absl::FunctionRef<void(int32_t)> visit) {
+    for (const Source& source : assign.sources) {
+      WalkArrays(source, [&](const ReadArray& read) { visit(read.array); });
+    }
+  }
+
+  const Assignments& code_;
+  std::vector<LowerStep> steps_;
+  std::vector<bool> is_once_;    // of each step: it reaches each cell once
+  std::vector<bool> from_zero_;  // of each step: no cell is -0 before it
+  std::vector<ArrayUse> uses_;
+  std::vector<std::vector<size_t>> places_;  // of each array: steps that use it
+};
+
+}  // namespace
+
+StepPlan PlanSteps(const Assignments& code) { return StepPlanner(code).Run(); }
+}  // namespace ocannl
