@@ -95,6 +95,13 @@ constexpr char kProduct[] = R"(product ():
   y : f32[4, 3] on_device "data";
   y $op a * b ~logic:"i, k; k, j => i, j";
 )";
+// The only cell of a row of b is repeated, as one of a row of a: no
+// contraction.
+constexpr char kRepeated[] = R"(repeated ():
+  a : f32[$n, 3] on_device "data"; b : f32[$n, 1] on_device "data";
+  y : f32[3] on_device "data";
+  y $op a * b ~logic:"k, j; k, 0 => j";
+)";
 constexpr char kRows[] = R"(rows ():
   x : f32[2, $n] on_device "data"; y : f32[2] on_device "data";
   y $op x ~logic:"i, k => i";
@@ -180,6 +187,20 @@ TEST(CascadeTest, Products) {
         }
         EXPECT_EQ(sums[3 * i + j], sum.Sum()) << n;
       }
+    }
+  }
+}
+
+TEST(CascadeTest, ARepeatedCellIsNoContraction) {
+  for (const int64_t n : {128, 129, 300}) {
+    const std::vector<float> a = Random(3 * n, 1);
+    const std::vector<float> b = Random(n, 2);
+    const auto sums = RunAll(Lowered(kRepeated, n, "=:+"),
+                             {{"a", Of({n, 3}, a)}, {"b", Of({n, 1}, b)}});
+    for (int j = 0; j < 3; ++j) {
+      Cascade sum(128);
+      for (int64_t k = 0; k < n; ++k) sum.AddProduct(a[3 * k + j], b[k]);
+      EXPECT_EQ(sums[j], sum.Sum()) << n;
     }
   }
 }

@@ -43,30 +43,6 @@ bool IsPlainSum(const Assignments& code, const Assign& assign) {
   });
 }
 
-bool IsContraction(const Assign& assign,
-                   const std::vector<IteratorId>& reduced) {
-  std::vector<const Indices*> reads;
-  for (const Source& source : assign.sources) {
-    WalkArrays(source,
-               [&](const ReadArray& read) { reads.push_back(&read.indices); });
-  }
-  std::vector<IteratorId> outputs;
-  AddLoops(assign.lhs_indices, outputs);
-  for (const Indices* a : reads) {
-    for (const Indices* b : reads) {
-      const bool share = absl::c_any_of(reduced, [&](IteratorId loop) {
-        return DependsOn(*a, loop) && DependsOn(*b, loop);
-      });
-      if (!share) continue;
-      const bool more = absl::c_any_of(outputs, [&](IteratorId loop) {
-        return DependsOn(*a, loop) && !DependsOn(*b, loop);
-      });
-      if (more) return true;
-    }
-  }
-  return false;
-}
-
 // How a sum is cut along a reduced loop.
 struct Cut {
   IteratorId loop;
@@ -83,7 +59,7 @@ std::optional<Cut> FindCut(const Assignments& code, const Assign& assign) {
   for (IteratorId loop : reduced) terms *= assign.extents[loop];
   if (terms <= kSumBlock) return std::nullopt;
   const std::optional<LaneSplit> lanes = FindLanes(code, assign);
-  const bool is_contraction = !lanes && IsContraction(assign, reduced);
+  const bool is_contraction = !lanes && IsContraction(code, assign);
   const int64_t most =
       is_contraction
           ? kContractionBlock

@@ -30,8 +30,7 @@ namespace ocannl {
 
 // The most terms of a block. These are part of what a program means.
 //
-// Of a contraction: a sum over products of two operands, of which one has an
-// axis of the result that the other has not. A multiple of each kc that caches
+// Of a contraction (find_lanes.h). A multiple of each kc that caches
 // ask for (`bazel run //experiments:bench -- --filter=gemm`).
 inline constexpr int64_t kContractionBlock = 1024;
 // Of other chains, and of a lane (`bazel run //experiments:bench --

@@ -29,6 +29,14 @@ struct Axes {
   std::vector<size_t> reduced;
 };
 
+Axes AxesOf(absl::Span<const int64_t> extents, const AxisAccess& target) {
+  Axes axes;
+  for (size_t loop = 0; loop < extents.size(); ++loop) {
+    (Has(target, loop) ? axes.staying : axes.reduced).push_back(loop);
+  }
+  return axes;
+}
+
 bool IsContraction(const Axes& axes, const AxisAccess& target,
                    const std::vector<AxisAccess>& loads) {
   // Whether `a` has a staying axis that `b` lacks.
@@ -98,15 +106,32 @@ std::vector<size_t> FindRun(absl::Span<const int64_t> extents,
   return run;
 }
 
+AxisAccess TargetOf(const Assignments& code, const Assign& assign) {
+  return {assign.lhs_indices, code.arrays[assign.lhs].dims};
+}
+
+std::vector<AxisAccess> LoadsOf(const Assignments& code, const Assign& assign) {
+  std::vector<AxisAccess> loads;
+  for (const Source& source : assign.sources) {
+    WalkArrays(source, [&](const ReadArray& read) {
+      loads.push_back({read.indices, code.arrays[read.array].dims});
+    });
+  }
+  return loads;
+}
+
 }  // namespace
+
+bool IsContraction(const Assignments& code, const Assign& assign) {
+  const AxisAccess target = TargetOf(code, assign);
+  return IsContraction(AxesOf(assign.extents, target), target,
+                       LoadsOf(code, assign));
+}
 
 std::optional<LaneSplit> FindLanes(absl::Span<const int64_t> extents,
                                    const AxisAccess& target,
                                    const std::vector<AxisAccess>& loads) {
-  Axes axes;
-  for (size_t loop = 0; loop < extents.size(); ++loop) {
-    (Has(target, loop) ? axes.staying : axes.reduced).push_back(loop);
-  }
+  const Axes axes = AxesOf(extents, target);
   if (IsContraction(axes, target, loads)) return std::nullopt;
   const std::vector<size_t> run = FindRun(extents, axes.reduced, loads);
   if (run.empty()) return std::nullopt;
@@ -131,17 +156,8 @@ std::optional<LaneSplit> FindLanes(const Assignments& code,
                       ((op == Op::kAdd || op == Op::kMul) &&
                        IsFloat(code.arrays[assign.lhs].dtype));
   if (!splits || assign.lookup || ReadsSource(assign, assign.lhs)) return {};
-  auto access = [&](int32_t array, const Indices& indices) {
-    return AxisAccess{indices, code.arrays[array].dims};
-  };
-  std::vector<AxisAccess> loads;
-  for (const Source& source : assign.sources) {
-    WalkArrays(source, [&](const ReadArray& read) {
-      loads.push_back(access(read.array, read.indices));
-    });
-  }
   std::optional<LaneSplit> lanes =
-      FindLanes(assign.extents, access(assign.lhs, assign.lhs_indices), loads);
+      FindLanes(assign.extents, TargetOf(code, assign), LoadsOf(code, assign));
   const bool is_exact = op == Op::kMin || op == Op::kMax;
   if (lanes && is_exact && NumLanes(assign.extents, *lanes) < kMaxLanes / 2) {
     return std::nullopt;

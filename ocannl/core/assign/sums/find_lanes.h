@@ -31,6 +31,12 @@ struct AxisAccess {
   absl::Span<const int64_t> dims;
 };
 
+// Whether the assignment is a contraction: of two loads that share a reduced
+// loop, one has a loop that stays and that the other lacks. An axis of one cell
+// without a loop is one along which the load is repeated: it counts as any loop
+// that stays.
+bool IsContraction(const Assignments& code, const Assign& assign);
+
 // How the reduced loops become lanes: these are `rows` iterations of the
 // loop `chunked`, if any, times all iterations of the loops `inner`. Loops are
 // numbered from the outermost.
@@ -46,11 +52,9 @@ struct LaneSplit {
 //  - the innermost reduced loops make one run: they are the last axes of each
 //    load that has one of them, as a whole but for the outermost one, and there
 //    is such a load;
-//  - the nest is no contraction: of two loads that share a reduced loop, none
-//    has a loop that stays and that the other lacks.
-// The extents of loops that stay do not matter. An axis of one cell without a
-// loop is one along which the load is repeated: it counts as any loop that
-// stays, and no run reaches across it.
+//  - the nest is not a contraction.
+// The extents of loops that stay do not matter. No run reaches across an axis
+// of one cell without a loop.
 //
 // The lane of a term depends on the extents of the inner loops of the run
 // alone. So terms of 0 at the end of the outermost reduced loop change no bit.
