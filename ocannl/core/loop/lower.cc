@@ -308,15 +308,14 @@ class Lowering {
 
 static absl::StatusOr<LoopProgram> Lower(const Assignments& assignments,
                                          Assignments* owned) {
-  std::optional<Assignments> wide = WidenSums(assignments);
-  if (wide) owned = &*wide;
-  const Assignments& summed = wide ? *wide : assignments;
-  std::optional<Assignments> padded = Pad(summed);
-  if (padded) owned = &*padded;
-  const Assignments& inside = padded ? *padded : summed;
-  std::optional<Assignments> cascaded = CascadeSums(inside);
-  if (cascaded) owned = &*cascaded;
-  const Assignments& code = cascaded ? *cascaded : inside;
+  std::optional<Assignments> rewritten;
+  for (auto* rewrite : {WidenSums, Pad, CascadeSums}) {
+    std::optional<Assignments> next =
+        rewrite(rewritten ? *rewritten : assignments);
+    if (next) rewritten = std::move(next);
+  }
+  if (rewritten) owned = &*rewritten;
+  const Assignments& code = rewritten ? *rewritten : assignments;
   for (const Array& array : code.arrays) {
     absl::StatusOr<int64_t> bytes = ByteSize(array.dtype, array.dims);
     if (bytes.ok()) continue;

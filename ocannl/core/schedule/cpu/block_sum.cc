@@ -6,54 +6,35 @@
 #include <utility>
 #include <variant>
 
-#include "absl/algorithm/container.h"
 #include "ocannl/core/schedule/cpu/tiling/plan.h"
 #include "ocannl/core/schedule/rewrite/edit.h"
 
 namespace ocannl {
 namespace {
 
-// Where an access has one iterator for each axis, those; else none.
-std::optional<std::vector<IteratorId>> AxisLoops(const Access& access) {
-  std::vector<IteratorId> loops;
-  for (const Affine& index : access.indices) {
-    if (index.terms().size() != 1) return std::nullopt;
-    const Symbol symbol = index.terms()[0].symbol;
-    if (symbol.kind == Symbol::kStatic || !(index == Affine(symbol))) {
-      return std::nullopt;
-    }
-    loops.push_back(symbol.iterator());
-  }
-  return loops;
-}
-
 // `sum` over the loops of `nest`, which have the same extents, if it reads the
 // cell that `nest` writes.
 std::optional<Set> OverLoopsOf(LoopProgram& program, const PerfectNest& nest,
                                const PerfectNest& sum,
                                const std::vector<NestLoop>& loops) {
+  const Access& cell = nest.set.target;
   const std::vector<Access> reads = OperandsOf(program, sum);
-  if (reads.size() != 1 || reads[0].buffer != nest.set.target.buffer) {
-    return std::nullopt;
-  }
-  const auto cells = AxisLoops(nest.set.target);
-  const auto read = AxisLoops(reads[0]);
-  if (!cells || !read || loops.size() != nest.outputs.size()) {
+  if (reads.size() != 1 || reads[0].buffer != cell.buffer ||
+      loops.size() != nest.outputs.size() ||
+      loops.size() != cell.indices.size()) {
     return std::nullopt;
   }
   rewrite::IteratorMap places;
   for (size_t k = 0; k < loops.size(); ++k) {
-    const NestLoop& output = nest.outputs[k];
-    const auto axis = absl::c_find(*read, loops[k].iterator);
-    if (loops[k].extent != output.extent || axis == read->end() ||
-        (*cells)[axis - read->begin()] != output.iterator) {
-      return std::nullopt;
-    }
-    places[loops[k].iterator] = Iterator(output.iterator);
+    if (loops[k].extent != nest.outputs[k].extent) return std::nullopt;
+    places[loops[k].iterator] = Iterator(nest.outputs[k].iterator);
   }
+  PerfectNest moved = sum;
   Stmt stmt = sum.set;
   rewrite::Substitute(program, stmt, places);
-  return std::get<Set>(std::move(stmt));
+  moved.set = std::get<Set>(std::move(stmt));
+  if (OperandsOf(program, moved)[0] != cell) return std::nullopt;
+  return std::move(moved.set);
 }
 
 // Iterations of the loop of the plan that would be parallel.
