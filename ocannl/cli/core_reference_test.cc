@@ -76,9 +76,13 @@ array in the value and of the result (`cd/form.h`).)",
      "cd"},
     {"The loop IR: `loop`",
      R"(Loops over buffers, with fused multiply-adds where the contract says so
-(`loop/lower.h`). Reductions of contiguous floats are split into lanes
-here, and not in the scheduler, because that decides how they round
-(`loop/split_reduce.h`). The interpreter runs this IR, rewrites transform
+(`loop/lower.h`). The order of each sum is fixed here, and not in the
+scheduler, because it decides how the sum rounds. The axes of its arrays
+choose the form: 64 lanes and their tree where terms are contiguous, and
+else a chain in order (`assign/sums/find_lanes.h`). CascadeSums cuts long
+sums of floats into blocks (`assign/sums/cascade.h`), and SplitReduce makes
+the lanes (`loop/split_reduce.h`). A sum that is zero is +0
+(`assign/sums/steps.h`). The interpreter runs this IR, rewrites transform
 it, and `.ll` files hold it; `loop/verify.h` has its rules.
 
 Loops are `for`, or promise more (`loop/ir.h`). Iterations of `vec` may
