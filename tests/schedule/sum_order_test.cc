@@ -105,6 +105,18 @@ TEST(SumOrderTest, AResultOfZeroIsPositive) {
   }
 }
 
+// Also of a single term: y =:- x is -x.
+TEST(SumOrderTest, ADifferenceOfOneTermIsNegative) {
+  for (const int64_t k : {1, 2}) {
+    Assignments code = Code({2}, {k}, Kind::kSum, DType::kF32, /*reset=*/true);
+    std::get<Assign>(code.list[0]).accum = Op::kSub;
+    EXPECT_EQ(
+        Lost(code, {{"x", NdArray::Of({2, k}, std::vector<float>(2 * k, 3))}},
+             {{"y", NdArray::Of({2}, std::vector<float>(2, -3.0F * k))}}),
+        "");
+  }
+}
+
 // The bits of a row do not depend on how far it is padded with zeros.
 TEST(SumOrderTest, ZerosBehindARunChangeNoBit) {
   std::mt19937 random(7);

@@ -53,8 +53,10 @@ class StepPlanner {
       std::optional<size_t>& zero = zero_of[assign->lhs];
       const bool adds = zero && assign->accum == Op::kAdd && !assign->reset;
       const bool once = ReachesOnce(code_, *assign);
+      // The first term of =- is negated, so that it is no plain assignment.
       const bool sets =
-          once && (adds || (assign->reset && EndsWithZero(*assign)));
+          once && (adds || (assign->reset && EndsWithZero(*assign) &&
+                            assign->accum != Op::kSub));
       if (sets) {
         step.accum.reset();
         step.lanes.reset();
