@@ -246,6 +246,57 @@ TEST(CascadeTest, AppendedZerosChangeNothing) {
   }
 }
 
+// The same of several blocks, whose loop is one that the sum does not have: x
+// has it, and w or the result need not.
+TEST(CascadeTest, BlocksHaveTheFormOfTheSum) {
+  struct Case {
+    const char* x;
+    const char* w;
+    const char* spec;
+    std::vector<int64_t> lengths;
+  };
+  const Case cases[] = {
+      {"$n", "1", "k; 0 => 0", {64, 8192, 8193, 16384, 16385}},
+      {"$n,100", "100", "k, l; l => 0", {1, 81, 82, 162, 163}},
+      {"$n,200,3", "200,3", "k, l, j; l, j => j", {1, 2, 128}},
+      {"$n,200,3", "3", "k, l, j; j => j", {1, 2, 128}},
+      {"$n,2,600,3", "2,3", "k, m, l, j; m, j => j", {1, 2, 7}},
+      {"$n,40", "40,$n", "k, l; l, k => 0", {1, 2, 3, 4, 16, 131}},
+  };
+  for (const Case& each : cases) {
+    const std::string text = absl::StrReplaceAll(
+        R"(sum ():
+  x : f32[$x] on_device "data"; w : f32[$w] on_device "data";
+  y : f32[$y] on_device "data";
+  y =:+ x * w ~logic:"$s";
+)",
+        {{"$x", each.x},
+         {"$w", each.w},
+         {"$s", each.spec},
+         {"$y", absl::StrContains(each.spec, "j") ? "3" : "1"}});
+    for (const int64_t n : each.lengths) {
+      std::vector<std::vector<float>> sums;
+      for (const int64_t more : {int64_t{0}, int64_t{1}, 2 * n + 130}) {
+        const LoopProgram program = Lowered(text, n + more, "");
+        const Dims& x = program.buffers[BufferId{0}].dims;
+        const Dims& w = program.buffers[BufferId{1}].dims;
+        std::vector<float> terms = Random(NumElements(x) / (n + more) * n, 3);
+        terms.resize(NumElements(x));
+        std::vector<float> factors(NumElements(w));
+        for (size_t k = 0; k < factors.size(); ++k) {
+          const size_t column = k % w.back();
+          const size_t row = k / w.back();
+          factors[k] = static_cast<float>((7 * row + 11 * column) % 31) / 16;
+        }
+        sums.push_back(
+            RunAll(program, {{"x", Of(x, terms)}, {"w", Of(w, factors)}}));
+      }
+      EXPECT_EQ(sums[0], sums[1]) << each.spec << " " << n;
+      EXPECT_EQ(sums[0], sums[2]) << each.spec << " " << n;
+    }
+  }
+}
+
 // A chain of ones in f32 stops at 2^24.
 TEST(CascadeTest, ASumOfManyOnesIsExact) {
   const int64_t n = int64_t{1} << 25;

@@ -43,9 +43,9 @@ Role RoleOfScratch(const Array& array) {
 
 class Lowering {
  public:
-  // `owned`, if any, is `code`.
-  Lowering(const Assignments& code, Assignments* owned)
-      : code_(code), owned_(owned), plan_(PlanSteps(code)) {}
+  // `owned`, if any, is `code`. `sums` are arrays of it.
+  Lowering(const Assignments& code, Assignments* owned, const PartialSums& sums)
+      : code_(code), owned_(owned), plan_(PlanSteps(code, sums)) {}
 
   absl::StatusOr<LoopProgram> Run() {
     program_.name = RoutineName(code_);
@@ -309,10 +309,15 @@ class Lowering {
 static absl::StatusOr<LoopProgram> Lower(const Assignments& assignments,
                                          Assignments* owned) {
   std::optional<Assignments> rewritten;
-  for (auto* rewrite : {WidenSums, Pad, CascadeSums}) {
+  for (auto* rewrite : {WidenSums, Pad}) {
     std::optional<Assignments> next =
         rewrite(rewritten ? *rewritten : assignments);
     if (next) rewritten = std::move(next);
+  }
+  PartialSums sums;
+  if (auto cascade = CascadeSums(rewritten ? *rewritten : assignments)) {
+    rewritten = std::move(cascade->code);
+    sums = std::move(cascade->sums);
   }
   if (rewritten) owned = &*rewritten;
   const Assignments& code = rewritten ? *rewritten : assignments;
@@ -330,7 +335,7 @@ static absl::StatusOr<LoopProgram> Lower(const Assignments& assignments,
                      assign->extents.size(), " loops inside of one another, ",
                      "but ", kMaxLoopDepth, " is the most; merge axes"));
   }
-  return Lowering(code, owned).Run();
+  return Lowering(code, owned, sums).Run();
 }
 
 absl::StatusOr<LoopProgram> Lower(const Assignments& assignments) {

@@ -43,27 +43,55 @@ bool IsPlainSum(const Assignments& code, const Assign& assign) {
   });
 }
 
+double CountTerms(const Assign& assign,
+                  const std::vector<IteratorId>& reduced) {
+  double terms = 1;
+  for (IteratorId loop : reduced) terms *= assign.extents[loop];
+  return terms;
+}
+
+// How the terms of a sum are added. A sum has one form: its parts do not choose
+// another, although their loops over blocks stay.
+struct Form {
+  int64_t lanes;  // 0: a chain
+  bool is_contraction;
+
+  int64_t block() const {
+    return is_contraction ? kContractionBlock : kSumBlock * std::max(lanes, 1L);
+  }
+};
+
+int64_t CountLanes(const Assignments& code, const Assign& assign) {
+  const std::optional<LaneSplit> lanes = FindLanes(code, assign, {});
+  return lanes ? NumLanes(assign.extents, *lanes) : 0;
+}
+
+// None: what sums no floats, or few enough for a block of each form.
+std::optional<Form> FormOf(const Assignments& code, const Assign& assign) {
+  if (!IsPlainSum(code, assign)) return std::nullopt;
+  if (CountTerms(assign, ReducedLoops(assign)) <= kSumBlock) {
+    return std::nullopt;
+  }
+  const int64_t lanes = CountLanes(code, assign);
+  return Form{lanes, lanes == 0 && IsContraction(code, assign)};
+}
+
 // How a sum is cut along a reduced loop.
 struct Cut {
   IteratorId loop;
   int64_t rows;    // iterations of a block
   int64_t blocks;  // all of them, two or more; the last one may be shorter
-  bool in_lanes;
-  bool is_contraction;
+  Form form;
+
+  bool in_lanes() const { return form.lanes > 0; }
 };
 
-std::optional<Cut> FindCut(const Assignments& code, const Assign& assign) {
-  if (!IsPlainSum(code, assign)) return std::nullopt;
+std::optional<Cut> FindCut(const Assign& assign,
+                           const std::optional<Form>& form) {
+  if (!form) return std::nullopt;
   const std::vector<IteratorId> reduced = ReducedLoops(assign);
-  double terms = 1;
-  for (IteratorId loop : reduced) terms *= assign.extents[loop];
-  if (terms <= kSumBlock) return std::nullopt;
-  const std::optional<LaneSplit> lanes = FindLanes(code, assign);
-  const bool is_contraction = !lanes && IsContraction(code, assign);
-  const int64_t most =
-      is_contraction
-          ? kContractionBlock
-          : kSumBlock * (lanes ? NumLanes(assign.extents, *lanes) : 1);
+  const double terms = CountTerms(assign, reduced);
+  const int64_t most = form->block();
   if (terms <= most) return std::nullopt;
   // Each cell of the target is of one point of the loops that stay.
   const Projections target = TargetLoops(assign);
@@ -76,8 +104,7 @@ std::optional<Cut> FindCut(const Assignments& code, const Assign& assign) {
   return Cut{.loop = loop,
              .rows = rows,
              .blocks = (extent - 1) / rows + 1,
-             .in_lanes = lanes.has_value(),
-             .is_contraction = is_contraction};
+             .form = *form};
 }
 
 class Cascader {
@@ -87,7 +114,7 @@ class Cascader {
     for (const Array& array : code_.arrays) names_.insert(array.name);
   }
 
-  Assignments Run() {
+  Cascade Run() {
     std::vector<bool> is_zero(code_.arrays.size(), false);
     for (Assignment& assignment : list_) {
       auto* assign = std::get_if<Assign>(&assignment);
@@ -97,16 +124,17 @@ class Cascader {
       }
       const int32_t target = assign->lhs;
       const bool zeroes = !assign->accum && IsZeroEverywhere(code_, *assign);
-      Add(std::move(*assign), is_zero[target]);
+      const std::optional<Form> form = FormOf(code_, *assign);
+      Add(std::move(*assign), is_zero[target], form);
       is_zero[target] = zeroes;
     }
-    return std::move(code_);
+    return {std::move(code_), std::move(sums_)};
   }
 
  private:
   // Appends the assignment, of which the target `is_zero` before, in blocks.
-  void Add(Assign assign, bool is_zero) {
-    const std::optional<Cut> cut = FindCut(code_, assign);
+  void Add(Assign assign, bool is_zero, const std::optional<Form>& form) {
+    const std::optional<Cut> cut = FindCut(assign, form);
     if (!cut) return code_.list.push_back(std::move(assign));
     const bool is_neutral =
         assign.reset || (is_zero && assign.accum != Op::kMul);
@@ -117,13 +145,13 @@ class Cascader {
     const int64_t rest = assign.extents[cut->loop] - before * cut->rows;
     // One chain of blocks: the last one is apart where it is shorter, or
     // pointwise users of the sum are fused with a contraction.
-    const bool is_apart = !cut->in_lanes && cut->blocks <= kSumBlock &&
-                          (cut->is_contraction || rest < cut->rows);
+    const bool is_apart = !cut->in_lanes() && cut->blocks <= kSumBlock &&
+                          (form->is_contraction || rest < cut->rows);
     if (!is_apart) return AddBlocks(assign, *cut, 0, cut->blocks, !is_neutral);
     // The first block starts with the target.
     const int64_t first = before == 1 || !is_neutral ? 1 : 0;
     if (first > 0) {
-      Add(Part(assign, *cut, 0, std::nullopt, cut->rows), is_neutral);
+      Add(Part(assign, *cut, 0, std::nullopt, cut->rows), is_neutral, form);
     }
     if (before > first + 1) {
       AddBlocks(assign, *cut, first, before, /*copies_target=*/false);
@@ -141,7 +169,7 @@ class Cascader {
     part.lhs = partial;
     part.lhs_indices = CellsOf(part);
     part.reset = true;
-    Add(std::move(part), false);
+    Add(std::move(part), false, cut.form);
     code_.list.push_back(SumOf(assign, partial, std::nullopt, cut));
   }
 
@@ -165,16 +193,17 @@ class Cascader {
     part.lhs = partial;
     part.lhs_indices = WithBlock(CellsOf(part), cut, Iterator(cut.loop));
     part.reset = !copies_target;
-    Add(std::move(part), false);
+    Add(std::move(part), false, cut.form);
     if (has_rest) {
       part = Part(assign, cut, (first + whole) * cut.rows, std::nullopt, rest);
       part.lhs = partial;
       part.lhs_indices = WithBlock(CellsOf(part), cut, whole);
-      Add(std::move(part), !copies_target);
+      Add(std::move(part), !copies_target, cut.form);
     }
     Assign sum = SumOf(assign, partial, end - first, cut);
     sum.reset = copies_target;
-    Add(std::move(sum), first == 0);
+    const int64_t lanes = cut.in_lanes() ? CountLanes(code_, sum) : 0;
+    Add(std::move(sum), first == 0, Form{lanes, /*is_contraction=*/false});
   }
 
   // All blocks start with the neutral element, and the first with the target.
@@ -225,7 +254,7 @@ class Cascader {
   // else the first one.
   template <class Vector, class Value>
   static Vector WithBlock(Vector axes, const Cut& cut, Value block) {
-    axes.insert(cut.in_lanes ? axes.end() : axes.begin(), block);
+    axes.insert(cut.in_lanes() ? axes.end() : axes.begin(), block);
     return axes;
   }
 
@@ -234,11 +263,23 @@ class Cascader {
     const Array& target = code_.arrays[assign.lhs];
     Array array = Intermediate(
         UniqueName(absl::StrCat(target.name, ".", what), names_), target);
-    const LoopExtents cells = TargetLoops(assign).extents;
-    array.dims.assign(cells.begin(), cells.end());
-    if (blocks) array.dims = WithBlock(std::move(array.dims), cut, *blocks);
+    std::vector<IteratorId> loops;
+    AddLoops(assign.lhs_indices, loops);
+    const std::vector<IteratorId> block_loops = BlockLoops(assign, sums_);
+    array.dims.clear();
+    std::vector<bool> is_block;
+    for (IteratorId loop : loops) {
+      array.dims.push_back(assign.extents[loop]);
+      is_block.push_back(absl::c_linear_search(block_loops, loop));
+    }
+    if (blocks) {
+      array.dims = WithBlock(std::move(array.dims), cut, *blocks);
+      is_block = WithBlock(std::move(is_block), cut, true);
+    }
+    const auto partial = static_cast<int32_t>(code_.arrays.size());
     code_.arrays.push_back(std::move(array));
-    return static_cast<int32_t>(code_.arrays.size()) - 1;
+    sums_[partial] = {std::move(is_block), cut.in_lanes()};
+    return partial;
   }
 
   // The sum of what AddPartial has made.
@@ -264,13 +305,14 @@ class Cascader {
   Assignments code_;
   std::vector<Assignment> list_;
   absl::flat_hash_set<std::string> names_;
+  PartialSums sums_;
 };
 
 }  // namespace
 
-std::optional<Assignments> CascadeSums(const Assignments& code) {
+std::optional<Cascade> CascadeSums(const Assignments& code) {
   const bool any = AnyAssign(code, [&](const Assign& assign) {
-    return FindCut(code, assign).has_value();
+    return FindCut(assign, FormOf(code, assign)).has_value();
   });
   if (!any) return std::nullopt;
   return Cascader(code).Run();

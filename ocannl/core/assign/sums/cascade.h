@@ -25,6 +25,7 @@
 #include <optional>
 
 #include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/assign/sums/find_lanes.h"
 
 namespace ocannl {
 
@@ -37,8 +38,13 @@ inline constexpr int64_t kContractionBlock = 1024;
 // --filter=reduce,columns`).
 inline constexpr int64_t kSumBlock = 128;
 
+struct Cascade {
+  Assignments code;
+  PartialSums sums;
+};
+
 // nullopt: no sum is longer than a block.
-std::optional<Assignments> CascadeSums(const Assignments& code);
+std::optional<Cascade> CascadeSums(const Assignments& code);
 
 }  // namespace ocannl
 

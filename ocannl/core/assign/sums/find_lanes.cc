@@ -57,6 +57,13 @@ bool IsContraction(const Axes& axes, const AxisAccess& target,
   return false;
 }
 
+// Whether a run has the reduced loop as an axis: not if it has one iteration,
+// unless it is the outermost one, which padding makes longer.
+bool IsInRuns(absl::Span<const int64_t> extents,
+              absl::Span<const size_t> reduced, size_t loop) {
+  return extents[loop] != 1 || loop == reduced.front();
+}
+
 // The reduced loops that are the last axes of a load, the innermost first: all
 // of these axes but the outermost one as a whole.
 std::vector<size_t> LastLoops(absl::Span<const int64_t> extents,
@@ -71,7 +78,7 @@ std::vector<size_t> LastLoops(absl::Span<const int64_t> extents,
     }
     const auto loop = static_cast<size_t>(index.terms()[0].symbol.number);
     if (!absl::c_linear_search(reduced, loop)) return loops;
-    if (extents[loop] != 1) loops.push_back(loop);
+    if (IsInRuns(extents, reduced, loop)) loops.push_back(loop);
     if (index.offset() != 0 || extents[loop] != load.dims[axis]) return loops;
   }
   return loops;
@@ -89,7 +96,7 @@ std::vector<size_t> FindRun(absl::Span<const int64_t> extents,
   std::vector<size_t> run;
   for (size_t k = reduced.size(); k-- > 0;) {
     const size_t loop = reduced[k];
-    if (extents[loop] == 1) continue;
+    if (!IsInRuns(extents, reduced, loop)) continue;
     bool depends = false;
     for (size_t load = 0; load < loads.size(); ++load) {
       const bool has = Has(loads[load], loop);
@@ -134,7 +141,6 @@ std::optional<LaneSplit> FindLanes(absl::Span<const int64_t> extents,
   const Axes axes = AxesOf(extents, target);
   if (IsContraction(axes, target, loads)) return std::nullopt;
   const std::vector<size_t> run = FindRun(extents, axes.reduced, loads);
-  if (run.empty()) return std::nullopt;
   LaneSplit lanes;
   int64_t row = 1;
   for (size_t loop : run) {
@@ -144,20 +150,53 @@ std::optional<LaneSplit> FindLanes(absl::Span<const int64_t> extents,
       break;
     }
     row *= extents[loop];
-    lanes.inner.insert(lanes.inner.begin(), loop);
+    if (extents[loop] > 1) lanes.inner.insert(lanes.inner.begin(), loop);
   }
+  if (lanes.inner.empty() && !lanes.chunked) return std::nullopt;
   return lanes;
 }
 
+std::vector<IteratorId> BlockLoops(const Assign& assign,
+                                   const PartialSums& sums) {
+  std::vector<IteratorId> loops;
+  const auto target = sums.find(assign.lhs);
+  if (target == sums.end()) return loops;
+  for (size_t axis = 0; axis < assign.lhs_indices.size(); ++axis) {
+    if (!target->second.is_block[axis]) continue;
+    AddLoops({assign.lhs_indices[axis]}, loops);
+  }
+  return loops;
+}
+
 std::optional<LaneSplit> FindLanes(const Assignments& code,
-                                   const Assign& assign) {
+                                   const Assign& assign,
+                                   const PartialSums& sums) {
   const Op op = assign.accum.value_or(Op::kSub);  // which is not split
   const bool splits = op == Op::kMin || op == Op::kMax ||
                       ((op == Op::kAdd || op == Op::kMul) &&
                        IsFloat(code.arrays[assign.lhs].dtype));
   if (!splits || assign.lookup || ReadsSource(assign, assign.lhs)) return {};
+  auto is_in_order = [&](int32_t array) {
+    const auto sum = sums.find(array);
+    return sum != sums.end() && !sum->second.in_lanes;
+  };
+  bool in_order = is_in_order(assign.lhs);
+  for (const Source& source : assign.sources) {
+    WalkArrays(source, [&](const ReadArray& read) {
+      in_order |= is_in_order(read.array);
+    });
+  }
+  if (in_order) return std::nullopt;
+  // The first block has the form of all.
+  Assign whole = assign;
+  const std::vector<IteratorId> blocks = BlockLoops(assign, sums);
+  SubstituteLoops(whole, [&](IteratorId loop) -> Affine {
+    if (absl::c_linear_search(blocks, loop)) return 0;
+    return Iterator(loop);
+  });
+  for (IteratorId loop : blocks) whole.extents[loop] = 1;
   std::optional<LaneSplit> lanes =
-      FindLanes(assign.extents, TargetOf(code, assign), LoadsOf(code, assign));
+      FindLanes(whole.extents, TargetOf(code, whole), LoadsOf(code, whole));
   const bool is_exact = op == Op::kMin || op == Op::kMax;
   if (lanes && is_exact && NumLanes(assign.extents, *lanes) < kMaxLanes / 2) {
     return std::nullopt;

@@ -17,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "ocannl/core/assign/assignments.h"
 
@@ -62,12 +63,27 @@ std::optional<LaneSplit> FindLanes(absl::Span<const int64_t> extents,
                                    const AxisAccess& target,
                                    const std::vector<AxisAccess>& loads);
 
+// An array of partial sums that CascadeSums adds (cascade.h). They have the
+// form of the whole sum, in lanes or in order, although their loops over blocks
+// stay.
+struct PartialSum {
+  std::vector<bool> is_block;  // of each axis: whether it is one of blocks
+  bool in_lanes;
+};
+using PartialSums = absl::flat_hash_map<int32_t, PartialSum>;  // by the array
+
+// The loops over blocks of an assignment whose target is a partial sum.
+std::vector<IteratorId> BlockLoops(const Assign& assign,
+                                   const PartialSums& sums);
+
 // The lanes of an accumulation of `code`, if it has some. This decides the form
 // of every sum: without lanes it is a chain. It sees the axes of the
 // assignment's arrays, with the loops of one iteration. Extremes are exact in
-// any order, so short ones, and integers, stay in order.
+// any order, so short ones, and integers, stay in order. Partial `sums` have
+// the form of the whole sum.
 std::optional<LaneSplit> FindLanes(const Assignments& code,
-                                   const Assign& assign);
+                                   const Assign& assign,
+                                   const PartialSums& sums);
 
 // How many lanes a nest of loops over `extents` has.
 int64_t NumLanes(absl::Span<const int64_t> extents, const LaneSplit& lanes);

@@ -107,7 +107,9 @@ TEST(FindLanesTest, ARunOfSeveralLoops) {
   EXPECT_EQ(LanesOf({{'j', 80}, {'k', 10}}, "", {"jk", "k"}), "k");
   EXPECT_EQ(LanesOf({{'j', 80}, {'k', 10}}, "", {"jk", "j"}), "k");
   EXPECT_EQ(LanesOf({{'j', 80}, {'k', 10}}, "", {"jk", "kj"}), "chain");
-  // A reduced axis of one cell may be anywhere in the run.
+  EXPECT_EQ(LanesOf({{'j', 1}, {'k', 10}}, "", {"jk"}), "k");
+  EXPECT_EQ(LanesOf({{'j', 1}, {'k', 10}}, "", {"jk", "kj"}), "chain");
+  // An inner reduced axis of one cell may be anywhere in the run.
   for (const char* axes : {"jkl", "jlk", "ljk", "jk"}) {
     EXPECT_EQ(LanesOf({{'j', 80}, {'k', 10}, {'l', 1}}, "", {axes}),
               "6 of j, k")

@@ -20,8 +20,11 @@ bool IsExtreme(const Assign& assign) {
 
 class StepPlanner {
  public:
-  explicit StepPlanner(const Assignments& code)
-      : code_(code), uses_(code.arrays.size()), places_(code.arrays.size()) {}
+  StepPlanner(const Assignments& code, const PartialSums& sums)
+      : code_(code),
+        sums_(sums),
+        uses_(code.arrays.size()),
+        places_(code.arrays.size()) {}
 
   StepPlan Run() {
     StartCells();
@@ -44,11 +47,11 @@ class StepPlanner {
       const Assign* assign = std::get_if<Assign>(&assignment);
       if (assign == nullptr) continue;
       const size_t number = steps_.size();
-      LowerStep& step =
-          steps_.emplace_back(LowerStep{.assign = assign,
-                                        .accum = assign->accum,
-                                        .reset = assign->reset,
-                                        .lanes = FindLanes(code_, *assign)});
+      LowerStep& step = steps_.emplace_back(
+          LowerStep{.assign = assign,
+                    .accum = assign->accum,
+                    .reset = assign->reset,
+                    .lanes = FindLanes(code_, *assign, sums_)});
       WalkReads(*assign, [&](int32_t array) { zero_of[array].reset(); });
       std::optional<size_t>& zero = zero_of[assign->lhs];
       const bool adds = zero && assign->accum == Op::kAdd && !assign->reset;
@@ -179,6 +182,7 @@ class StepPlanner {
   }
 
   const Assignments& code_;
+  const PartialSums& sums_;
   std::vector<LowerStep> steps_;
   std::vector<bool> is_once_;    // of each step: it reaches each cell once
   std::vector<bool> from_zero_;  // of each step: no cell is -0 before it
@@ -188,5 +192,7 @@ class StepPlanner {
 
 }  // namespace
 
-StepPlan PlanSteps(const Assignments& code) { return StepPlanner(code).Run(); }
+StepPlan PlanSteps(const Assignments& code, const PartialSums& sums) {
+  return StepPlanner(code, sums).Run();
+}
 }  // namespace ocannl

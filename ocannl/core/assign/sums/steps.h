@@ -51,7 +51,8 @@ struct StepPlan {
   std::vector<ArrayUse> uses;    // of each array
 };
 
-StepPlan PlanSteps(const Assignments& code);
+// `sums`: the partial sums of the code.
+StepPlan PlanSteps(const Assignments& code, const PartialSums& sums);
 
 }  // namespace ocannl
 
