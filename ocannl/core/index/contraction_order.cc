@@ -34,9 +34,16 @@ class Orderer {
  public:
   Orderer(const LoopExtents& extents, absl::Span<const LoopSet> factors,
           const LoopSet& result)
-      : extents_(extents), result_(result) {
+      : extents_(extents), result_(result), has_one_size_(result) {
     for (const LoopSet& loops : factors) {
       items_.push_back({static_cast<int>(items_.size()), loops});
+    }
+    for (IteratorId k : extents.ids()) {
+      const bool is_summed =
+          !result[k] && LoopsBeside([](size_t) { return true; })[k];
+      if (!is_summed) continue;
+      has_one_size_[k] = true;  // the outermost one
+      break;
     }
     next_ = static_cast<int>(items_.size());
   }
@@ -56,7 +63,7 @@ class Orderer {
     double points = 1;
     for (IteratorId k : extents_.ids()) {
       if (!loops[k]) continue;
-      const int64_t size = result_[k] ? kStayingSize : extents_[k];
+      const int64_t size = has_one_size_[k] ? kOneSize : extents_[k];
       points *= static_cast<double>(size);
     }
     return std::min(points, kMostPoints);
@@ -171,6 +178,7 @@ class Orderer {
 
   const LoopExtents& extents_;
   const LoopSet& result_;
+  LoopSet has_one_size_;  // whatever its extent
   std::vector<Item> items_;
   std::vector<ContractionStep> steps_;
   int next_;

@@ -8,8 +8,10 @@
 //
 // A loop is summed in the first step after which neither another array nor the
 // result has it. The cost of a step is the number of its products: the points
-// of all loops of its two arrays, where each loop of the result counts as
-// kStayingSize. So a row of the result has the same bits in every batch.
+// of all loops of its two arrays. Each loop of the result counts as kOneSize
+// there, and so does the outermost loop that is summed. So a row of the result
+// has the same bits in every batch, and the gradient of a weight too where rows
+// of zeros are appended.
 #ifndef OCANNL_CORE_INDEX_CONTRACTION_ORDER_H_
 #define OCANNL_CORE_INDEX_CONTRACTION_ORDER_H_
 
@@ -24,9 +26,9 @@ namespace ocannl {
 // Whether an array's indices have loop k, for each k.
 using LoopSet = IdVector<IteratorId, bool>;
 
-// The size that each loop of the result counts as, whatever its extent: that of
-// a batch or a layer of middle size.
-inline constexpr int64_t kStayingSize = 64;
+// What such a loop counts as, whatever its extent: the size of a batch or a
+// layer of middle size.
+inline constexpr int64_t kOneSize = 64;
 
 // The factors of a step are those of the product, from 0, and then what the
 // steps before make.

@@ -68,12 +68,7 @@ Made Product(CaseState& s) {
   return CaseValue{absl::StrCat("(", w, " * ", v.text, ")"), result, v.is_zero};
 }
 
-// How many parameters one product may have. Which two operands of three are
-// multiplied first depends on the extents of reduced axes: with padding, rows
-// are one of these in gradients of parameters.
-int64_t MostParameters(const CaseState& s) {
-  return s.kind == CaseKind::kRows ? 4 : 1;
-}
+constexpr int64_t kMostParameters = 4;  // of one product
 
 // Axes of an operand of an einsum: some of `all`, and maybe a new one, which is
 // added there.
@@ -125,7 +120,7 @@ Made MatrixChain(CaseState& s) {
   std::vector<std::string> slots = {SlotOf(all)};
   std::string others;
   int64_t points = s.CellsOf(all);
-  for (int64_t n = 1 + s.random.Below(MostParameters(s)); n > 0; --n) {
+  for (int64_t n = 1 + s.random.Below(kMostParameters); n > 0; --n) {
     CaseAxes matrix = {result[*first]};
     matrix[0].row = RowKind::kInput;
     matrix.push_back({.size = s.Size(64), .text = s.Letter()});
@@ -159,7 +154,7 @@ Made Einsum(CaseState& s) {
     is_zero |= w.is_zero;
   }
   const int64_t least = slots.size() == 1 ? 1 : 0;
-  for (int64_t n = least + s.random.Below(MostParameters(s)); n > 0; --n) {
+  for (int64_t n = least + s.random.Below(kMostParameters); n > 0; --n) {
     const CaseAxes axes = SharedAxes(s, all);
     slots.push_back(SlotOf(axes));
     absl::StrAppend(&others, " ", s.Parameter(axes));

@@ -81,7 +81,7 @@ CaseValue MaskedAttention(CaseState& s) {
              scores})
           .text;
   const std::string masked =
-      s.Let({absl::StrCat("select(", flag, " > 0.5, ", score, ", -1e9)"),
+      s.Let({absl::StrCat("select(", flag, " > 0.5, ", score, ", -3e38)"),
              scores})
           .text;
   const std::string top =
