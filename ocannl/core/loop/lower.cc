@@ -194,7 +194,8 @@ class Lowering {
           const Source& source = assign.sources[leaf.id];
           Expr value = program_.Read(std::visit(value_of, source));
           const auto* read = std::get_if<ReadArray>(&source);
-          if (read != nullptr && readers_add_zero_[read->array]) {
+          if (read != nullptr && readers_add_zero_[read->array] &&
+              step.shows_signs[leaf.id]) {
             value = AddZero(value);
           }
           return Convert(value, leaf.dtype).id();

@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/loops.h"
+#include "ocannl/core/assign/sums/zero_signs.h"
 
 namespace ocannl {
 namespace {
@@ -29,7 +30,7 @@ class StepPlanner {
   StepPlan Run() {
     StartCells();
     FindUses();
-    for (size_t k = 0; k < steps_.size(); ++k) EndWithZero(k);
+    EndWithZeros();
     return {std::move(steps_), std::move(uses_)};
   }
 
@@ -40,9 +41,6 @@ class StepPlanner {
   void StartCells() {
     // What zeroes each array, if nothing has touched it since.
     std::vector<std::optional<size_t>> zero_of(code_.arrays.size());
-    // Whether all that was written to each array since it was zeroed is sums
-    // that end with `+ 0`.
-    std::vector<bool> from_zero(code_.arrays.size(), false);
     for (const Assignment& assignment : code_.list) {
       const Assign* assign = std::get_if<Assign>(&assignment);
       if (assign == nullptr) continue;
@@ -58,7 +56,7 @@ class StepPlanner {
       const bool once = ReachesOnce(code_, *assign);
       // The first term of =- is negated, so that it is no plain assignment.
       const bool sets =
-          once && (adds || (assign->reset && EndsWithZero(*assign) &&
+          once && (adds || (assign->reset && EndsWithZero(code_, *assign) &&
                             assign->accum != Op::kSub));
       if (sets) {
         step.accum.reset();
@@ -67,10 +65,7 @@ class StepPlanner {
       step.reset = !sets && (assign->reset || (adds && step.lanes));
       if (adds && (sets || step.lanes)) steps_[*zero].is_elided = true;
       is_once_.push_back(once);
-      from_zero_.push_back(assign->reset || from_zero[assign->lhs]);
       const bool zeroes = !step.accum && IsZeroEverywhere(code_, *assign);
-      from_zero[assign->lhs] =
-          zeroes || (from_zero_.back() && EndsWithZero(*assign));
       zero = zeroes ? std::optional(number) : std::nullopt;
     }
   }
@@ -102,11 +97,34 @@ class StepPlanner {
     }
   }
 
+  void EndWithZeros() {
+    std::vector<bool> is_kept;
+    for (const ArrayUse& use : uses_) is_kept.push_back(use.is_stored);
+    ZeroSigns signs = FindZeroSigns(code_, is_kept);
+    // Whether no cell of an array is -0: all that was written to it since it
+    // was zeroed is sums that make none of +0.
+    std::vector<bool> from_zero(code_.arrays.size(), false);
+    for (size_t k = 0; k < steps_.size(); ++k) {
+      LowerStep& step = steps_[k];
+      step.shows_signs = std::move(signs.sources[k]);
+      const Assign& assign = *step.assign;
+      const int32_t array = assign.lhs;
+      const bool is_zeroed = assign.reset || from_zero[array];
+      if (signs.target[k]) EndWithZero(k, is_zeroed);
+      const bool zeroes = !step.accum && IsZeroEverywhere(code_, assign);
+      const bool keeps_zero =
+          signs.target[k] || step.lanes ||
+          !(is_once_[k] || IsExtreme(assign) || IsChainOfProducts(k));
+      from_zero[array] = zeroes || (EndsWithZero(code_, assign) &&
+                                    (is_zeroed || !step.accum) && keeps_zero);
+    }
+  }
+
   // Decides how a reduction in order ends, of which a cell may be -0, as it was
   // before, or by a product that underflows.
-  void EndWithZero(size_t number) {
+  void EndWithZero(size_t number, bool from_zero) {
     LowerStep& step = steps_[number];
-    if (step.lanes || !EndsWithZero(*step.assign)) return;
+    if (step.lanes || !EndsWithZero(code_, *step.assign)) return;
     if (is_once_[number]) {
       step.adds_zero = step.accum ? AddsZero::kToResults : AddsZero::kToTerms;
       return;
@@ -114,28 +132,21 @@ class StepPlanner {
     // An extreme in order has no term of -0; sums end after all terms.
     if (IsExtreme(*step.assign)) step.adds_zero = AddsZero::kToTerms;
     const int32_t array = step.assign->lhs;
-    if (!from_zero_[number]) {
+    if (!from_zero) {
       step.zero_pass = ZeroPass::kTarget;
-    } else if (IsChainOfProducts(number) && !IsContinued(array, number)) {
+    } else if (IsChainOfProducts(number)) {
       step.zero_pass =
           OnlyMapsRead(array, number) ? ZeroPass::kReaders : ZeroPass::kArray;
     }
-  }
-
-  // Whether the assignment is a reduction that ends with `+ 0`.
-  bool EndsWithZero(const Assign& assign) const {
-    return assign.accum && !assign.lookup &&
-           ocannl::EndsWithZero(*assign.accum,
-                                code_.arrays[assign.lhs].dtype) &&
-           Reduces(assign.extents, assign.lhs_indices);
   }
 
   // Whether the step is a sum of products that ends with `+ 0`, in order.
   bool IsChainOfProducts(size_t number) const {
     const Assign& assign = *steps_[number].assign;
     const auto* apply = std::get_if<Apply>(&code_.exprs[assign.rhs]);
-    return apply != nullptr && apply->op == Op::kMul && EndsWithZero(assign) &&
-           !IsExtreme(assign) && !is_once_[number] && !steps_[number].lanes;
+    return apply != nullptr && apply->op == Op::kMul &&
+           EndsWithZero(code_, assign) && !IsExtreme(assign) &&
+           !is_once_[number] && !steps_[number].lanes;
   }
 
   // The steps after `number` that read or write the array.
@@ -143,16 +154,6 @@ class StepPlanner {
     const std::vector<size_t>& all = places_[array];
     const auto next = absl::c_upper_bound(all, number);
     return absl::MakeSpan(all).subspan(next - all.begin());
-  }
-
-  // Whether what uses the array next sums into it, too, and ends with `+ 0` for
-  // all of it.
-  bool IsContinued(int32_t array, size_t number) const {
-    const auto uses = UsesAfter(array, number);
-    if (uses.empty()) return false;
-    const Assign& next = *steps_[uses[0]].assign;
-    return next.lhs == array && !next.reset && IsChainOfProducts(uses[0]) &&
-           !ReadsSource(next, array);
   }
 
   // Whether maps alone read the array until it is written anew or lost.
@@ -184,8 +185,7 @@ class StepPlanner {
   const Assignments& code_;
   const PartialSums& sums_;
   std::vector<LowerStep> steps_;
-  std::vector<bool> is_once_;    // of each step: it reaches each cell once
-  std::vector<bool> from_zero_;  // of each step: no cell is -0 before it
+  std::vector<bool> is_once_;  // of each step: it reaches each cell once
   std::vector<ArrayUse> uses_;
   std::vector<std::vector<size_t>> places_;  // of each array: steps that use it
 };

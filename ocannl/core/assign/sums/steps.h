@@ -7,6 +7,7 @@
 //                     lanes of the sum start y: y =: 0 is elided
 //   y =+ x[k]         ends with y + 0, so that a sum of zeros is +0
 //
+// Nothing adds 0 where no result depends on the sign of a zero (zero_signs.h).
 // Lanes end with `+ 0` themselves. Where a chain may end with -0, its terms or
 // results add 0, a pass over y does so, or the maps that read y.
 #ifndef OCANNL_CORE_ASSIGN_SUMS_STEPS_H_
@@ -36,6 +37,9 @@ struct LowerStep {
   std::optional<LaneSplit> lanes;  // none: in order
   AddsZero adds_zero = AddsZero::kNowhere;
   ZeroPass zero_pass = ZeroPass::kNone;
+  // Of each source, whether results depend on the sign of a zero that it reads
+  // (zero_signs.h): only there do readers add 0.
+  std::vector<bool> shows_signs = {};
 };
 
 // What the steps do with an array.
