@@ -45,7 +45,7 @@ ROOMS = {
     "ocannl/cli": 2_250,
     "ocannl/core": 650,
     "ocannl/core/analysis": 1_600,
-    "ocannl/core/assign": 3_900,
+    "ocannl/core/assign": 4_200,
     "ocannl/core/base": 4_450,
     "ocannl/core/cd": 1_350,
     "ocannl/core/codegen": 800,
