@@ -99,6 +99,8 @@ class Assembly {
   // nothing. Error: VCode that is not valid, or one of AsmJit.
   absl::Status Emit(LoopProgram program, Isa isa, asmjit::Logger* logger,
                     DebugInfo* debug, absl::Span<const std::string> skip) {
+    // Line numbers are those of `explain --stage=schedule`.
+    if (debug != nullptr) NameNests(program);
     const std::vector<Block> blocks = SplitNests(program.body);
     if (debug != nullptr) {
       debug->file_name = absl::StrCat(
