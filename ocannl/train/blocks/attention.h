@@ -10,10 +10,9 @@
 // Sequences have shape ...,length|size. Vaswani et al., "Attention is all you
 // need" (2017).
 //
-// Of a head and a place, where m is the greatest score that the place sees:
-//
-//   e[t] = exp(score[t] - m), and exactly 0 where the mask is false
-//   found = (sum of e[t] value[t]) / sum of e[t]
+// For each head a place has e[t] = exp(score[t] - m), exactly 0 where the mask
+// is false. m is the greatest score that the place sees. The place finds the
+// sum of e[t] value[t], divided by the sum of e[t].
 //
 // The weights e / sum are not computed (Milakov and Gimelshein, "Online
 // normalizer calculation for softmax", 2018; Rabe and Staats, "Self-attention
