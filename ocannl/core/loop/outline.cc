@@ -9,6 +9,24 @@
 #include "ocannl/core/loop/renumber.h"
 
 namespace ocannl {
+namespace {
+
+bool IsComment(const Stmt& stmt) {
+  return std::holds_alternative<Comment>(stmt);
+}
+
+// Where nests start in the body. All is one nest from the first local on.
+std::vector<size_t> StartsOfNests(const Block& body) {
+  std::vector<size_t> starts;
+  for (size_t k = 0; k < body.stmts.size(); ++k) {
+    if (IsComment(body.stmts[k])) continue;
+    starts.push_back(k);
+    if (std::holds_alternative<DeclareLocal>(body.stmts[k])) break;
+  }
+  return starts;
+}
+
+}  // namespace
 
 Outlined Outline(const LoopProgram& program, const Block& block) {
   Outlined outlined{.program = {.name = program.name,
@@ -47,13 +65,14 @@ Outlined Outline(const LoopProgram& program, const Block& block) {
 }
 
 std::vector<Block> SplitNests(const Block& body) {
-  std::vector<Block> nests;
-  bool has_local = false;
-  for (const Stmt& stmt : body.stmts) {
-    if (std::holds_alternative<Comment>(stmt)) continue;
-    if (!has_local) nests.emplace_back();
-    nests.back().stmts.push_back(stmt);
-    has_local = has_local || std::holds_alternative<DeclareLocal>(stmt);
+  const std::vector<size_t> starts = StartsOfNests(body);
+  std::vector<Block> nests(starts.size());
+  for (size_t k = 0; k < starts.size(); ++k) {
+    const size_t end =
+        k + 1 < starts.size() ? starts[k + 1] : body.stmts.size();
+    for (size_t at = starts[k]; at < end; ++at) {
+      if (!IsComment(body.stmts[at])) nests[k].stmts.push_back(body.stmts[at]);
+    }
   }
   return nests;
 }
@@ -61,20 +80,18 @@ std::vector<Block> SplitNests(const Block& body) {
 std::string NestName(size_t number) { return absl::StrCat("nest-", number); }
 
 void NameNests(LoopProgram& program) {
-  if (SplitNests(program.body).size() < 2) return;
+  const std::vector<size_t> starts = StartsOfNests(program.body);
+  if (starts.size() < 2) return;
   std::vector<Stmt> named;
   size_t number = 0;
-  bool has_local = false;
-  for (Stmt& stmt : program.body.stmts) {
-    const bool starts = !has_local && !std::holds_alternative<Comment>(stmt);
-    if (starts) {
+  for (size_t k = 0; k < program.body.stmts.size(); ++k) {
+    if (number < starts.size() && starts[number] == k) {
       Comment name{NestName(number++)};
       const auto* last =
           named.empty() ? nullptr : std::get_if<Comment>(&named.back());
       if (last == nullptr || *last != name) named.push_back(std::move(name));
     }
-    has_local = has_local || std::holds_alternative<DeclareLocal>(stmt);
-    named.push_back(std::move(stmt));
+    named.push_back(std::move(program.body.stmts[k]));
   }
   program.body.stmts = std::move(named);
 }

@@ -67,7 +67,7 @@ class Printer {
   Printer(const Script& script, const LoopProgram& program,
           absl::Span<const Block> scheduled)
       : script_(script) {
-    NameNests(scheduled);
+    FindNests(scheduled);
     std::string comments;
     for (const Stmt& stmt : program.body.stmts) {
       if (const auto* comment = std::get_if<Comment>(&stmt)) {
@@ -107,7 +107,7 @@ class Printer {
   // ---- Nests ---------------------------------------------------------------
 
   // Finds the scheduled nests that each loop of the program became.
-  void NameNests(absl::Span<const Block> scheduled) {
+  void FindNests(absl::Span<const Block> scheduled) {
     absl::flat_hash_map<IteratorId, IteratorId> made_of;
     for (const Step& step : script_) {
       if (step.arguments.loops.empty()) continue;
