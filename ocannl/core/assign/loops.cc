@@ -57,9 +57,10 @@ bool DependsOn(absl::Span<const Affine> indices, IteratorId loop) {
 }
 
 bool Reduces(const LoopExtents& extents, const Indices& lhs) {
-  std::vector<IteratorId> loops;
-  AddLoops(lhs, loops);
-  return loops.size() < extents.size();
+  for (IteratorId loop : extents.ids()) {
+    if (!DependsOn(lhs, loop)) return true;
+  }
+  return false;
 }
 
 bool IsSum(const Projections& nest, const Dims& dims) {

@@ -127,6 +127,23 @@ std::vector<AxisAccess> LoadsOf(const Assignments& code, const Assign& assign) {
   return loads;
 }
 
+// The form of a sum that has no loops over blocks.
+std::optional<LaneSplit> LanesOf(const Assignments& code,
+                                 const Assign& assign) {
+  return FindLanes(assign.extents, TargetOf(code, assign),
+                   LoadsOf(code, assign));
+}
+
+// The sum of the first block, which has the form of all.
+Assign FirstBlock(Assign assign, const std::vector<IteratorId>& blocks) {
+  SubstituteLoops(assign, [&](IteratorId loop) -> Affine {
+    if (absl::c_linear_search(blocks, loop)) return 0;
+    return Iterator(loop);
+  });
+  for (IteratorId loop : blocks) assign.extents[loop] = 1;
+  return assign;
+}
+
 }  // namespace
 
 bool IsContraction(const Assignments& code, const Assign& assign) {
@@ -187,16 +204,10 @@ std::optional<LaneSplit> FindLanes(const Assignments& code,
     });
   }
   if (in_order) return std::nullopt;
-  // The first block has the form of all.
-  Assign whole = assign;
   const std::vector<IteratorId> blocks = BlockLoops(assign, sums);
-  SubstituteLoops(whole, [&](IteratorId loop) -> Affine {
-    if (absl::c_linear_search(blocks, loop)) return 0;
-    return Iterator(loop);
-  });
-  for (IteratorId loop : blocks) whole.extents[loop] = 1;
   std::optional<LaneSplit> lanes =
-      FindLanes(whole.extents, TargetOf(code, whole), LoadsOf(code, whole));
+      blocks.empty() ? LanesOf(code, assign)
+                     : LanesOf(code, FirstBlock(assign, blocks));
   const bool is_exact = op == Op::kMin || op == Op::kMax;
   if (lanes && is_exact && NumLanes(assign.extents, *lanes) < kMaxLanes / 2) {
     return std::nullopt;

@@ -195,4 +195,5 @@ class StepPlanner {
 StepPlan PlanSteps(const Assignments& code, const PartialSums& sums) {
   return StepPlanner(code, sums).Run();
 }
+
 }  // namespace ocannl

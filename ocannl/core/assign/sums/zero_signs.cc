@@ -13,14 +13,14 @@ namespace ocannl {
 namespace {
 
 // Whether the number is no -0, so that x + number is none.
-bool IsNotMinusZero(const ExprPool &pool, ExprId id) {
-  const auto *number = std::get_if<Constant>(&pool[id]);
+bool IsNotMinusZero(const ExprPool& pool, ExprId id) {
+  const auto* number = std::get_if<Constant>(&pool[id]);
   return number != nullptr && (ToDouble(*number) != 0 || number->bits == 0);
 }
 
 // The same for an operand of an expression of `pool`.
-ZeroSign SignThrough(const ExprPool &pool, const Apply &apply, size_t arg) {
-  const auto &args = apply.args;
+ZeroSign SignThrough(const ExprPool& pool, const Apply& apply, size_t arg) {
+  const auto& args = apply.args;
   const bool is_added =
       (apply.op == Op::kAdd && IsNotMinusZero(pool, args[1 - arg])) ||
       (apply.op == Op::kSub && arg == 1 && IsNotMinusZero(pool, args[0])) ||
@@ -33,7 +33,7 @@ ZeroSign SignThrough(const ExprPool &pool, const Apply &apply, size_t arg) {
 }
 
 // The sources whose signs the value depends on, if results depend on its own.
-std::vector<bool> VisibleSources(const ExprPool &pool, const Assign &assign,
+std::vector<bool> VisibleSources(const ExprPool& pool, const Assign& assign,
                                  bool is_visible) {
   std::vector<bool> sources(assign.sources.size(), false);
   NodeMap<bool> visited[2];  // in places where the sign is not, or is visible
@@ -42,10 +42,10 @@ std::vector<bool> VisibleSources(const ExprPool &pool, const Assign &assign,
     const auto [id, visible] = stack.back();
     stack.pop_back();
     if (!visited[visible ? 1 : 0].emplace(id, true)) continue;
-    if (const auto *leaf = std::get_if<Leaf>(&pool[id])) {
+    if (const auto* leaf = std::get_if<Leaf>(&pool[id])) {
       if (visible) sources[leaf->id] = true;
     }
-    const auto *apply = std::get_if<Apply>(&pool[id]);
+    const auto* apply = std::get_if<Apply>(&pool[id]);
     if (apply == nullptr) continue;
     for (size_t k = 0; k < apply->args.size(); ++k) {
       const ZeroSign sign = SignThrough(pool, *apply, k);
@@ -107,25 +107,25 @@ ZeroSign SignThrough(Op op, size_t arg) {
   }
 }
 
-bool EndsWithZero(const Assignments &code, const Assign &assign) {
+bool EndsWithZero(const Assignments& code, const Assign& assign) {
   return assign.accum && !assign.lookup &&
          EndsWithZero(*assign.accum, code.arrays[assign.lhs].dtype) &&
          Reduces(assign.extents, assign.lhs_indices);
 }
 
-ZeroSigns FindZeroSigns(const Assignments &code,
-                        const std::vector<bool> &is_kept) {
+ZeroSigns FindZeroSigns(const Assignments& code,
+                        const std::vector<bool>& is_kept) {
   ZeroSigns signs;
-  std::vector<const Assign *> assigns;
-  for (const Assignment &assignment : code.list) {
-    const auto *assign = std::get_if<Assign>(&assignment);
+  std::vector<const Assign*> assigns;
+  for (const Assignment& assignment : code.list) {
+    const auto* assign = std::get_if<Assign>(&assignment);
     if (assign != nullptr) assigns.push_back(assign);
   }
   signs.target.resize(assigns.size(), false);
   signs.sources.resize(assigns.size());
   std::vector<bool> visible = is_kept;  // of each array, after an assignment
   for (size_t k = assigns.size(); k-- > 0;) {
-    const Assign *assign = assigns[k];
+    const Assign* assign = assigns[k];
     const int32_t lhs = assign->lhs;
     signs.target[k] = visible[lhs];
     const bool ends_with_zero = EndsWithZero(code, *assign);
@@ -139,7 +139,7 @@ ZeroSigns FindZeroSigns(const Assignments &code,
     for (size_t source = 0; source < assign->sources.size(); ++source) {
       if (!signs.sources[k][source]) continue;
       WalkArrays(assign->sources[source],
-                 [&](const ReadArray &read) { visible[read.array] = true; });
+                 [&](const ReadArray& read) { visible[read.array] = true; });
     }
   }
   return signs;

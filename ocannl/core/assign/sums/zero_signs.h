@@ -28,12 +28,12 @@ struct ZeroSigns {
 };
 
 // Whether the assignment is a reduction that ends with `+ 0`.
-bool EndsWithZero(const Assignments &code, const Assign &assign);
+bool EndsWithZero(const Assignments& code, const Assign& assign);
 
 // `is_kept` tells of each array whether its values are results. Reductions that
 // end with `+ 0` are taken to do so where results depend on it.
-ZeroSigns FindZeroSigns(const Assignments &code,
-                        const std::vector<bool> &is_kept);
+ZeroSigns FindZeroSigns(const Assignments& code,
+                        const std::vector<bool>& is_kept);
 
 // What becomes of the sign of a zero that is operand `arg` of `op`.
 enum class ZeroSign {
