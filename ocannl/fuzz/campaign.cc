@@ -2,7 +2,6 @@
 #include "ocannl/fuzz/campaign.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +16,7 @@
 #include "ocannl/fuzz/programs/generate.h"
 #include "ocannl/fuzz/shared_memory.h"
 #include "ocannl/fuzz/shrink.h"
+#include "ocannl/fuzz/stopwatch.h"
 #include "ocannl/fuzz/trial.h"
 
 namespace ocannl::fuzz {
@@ -72,17 +72,12 @@ class Campaign {
         result_.policies[policy] += has ? 1 : 0;
       }
     }
-    result_.seconds = Elapsed();
+    result_.seconds = watch_.Seconds();
     return std::move(result_);
   }
 
  private:
-  double Elapsed() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                         start_)
-        .count();
-  }
-  bool IsOver() const { return Elapsed() > options_.seconds; }
+  bool IsOver() const { return watch_.Seconds() > options_.seconds; }
 
   LoopProgram ProgramOf(uint64_t seed) const {
     return options_.program ? *options_.program
@@ -164,8 +159,7 @@ class Campaign {
   }
 
   const CampaignOptions& options_;
-  const std::chrono::steady_clock::time_point start_ =
-      std::chrono::steady_clock::now();
+  const Stopwatch watch_;
   CampaignResult result_;
 };
 

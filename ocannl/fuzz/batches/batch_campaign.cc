@@ -2,7 +2,6 @@
 #include "ocannl/fuzz/batches/batch_campaign.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "ocannl/fuzz/batches/shrink_case.h"
 #include "ocannl/fuzz/child.h"
 #include "ocannl/fuzz/shared_memory.h"
+#include "ocannl/fuzz/stopwatch.h"
 #include "ocannl/jit/vcode/isa.h"
 
 namespace ocannl::fuzz {
@@ -57,17 +57,12 @@ class BatchCampaign {
                options_.max_failures) {
       RunChild();
     }
-    result_.seconds = Elapsed();
+    result_.seconds = watch_.Seconds();
     return std::move(result_);
   }
 
  private:
-  double Elapsed() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                         start_)
-        .count();
-  }
-  bool IsOver() const { return Elapsed() > options_.seconds; }
+  bool IsOver() const { return watch_.Seconds() > options_.seconds; }
 
   BatchCase CaseOf(uint64_t seed) const {
     return options_.only ? *options_.only : RandomBatchCase(seed);
@@ -124,8 +119,7 @@ class BatchCampaign {
 
   const BatchCampaignOptions& options_;
   const int64_t cases_;
-  const std::chrono::steady_clock::time_point start_ =
-      std::chrono::steady_clock::now();
+  const Stopwatch watch_;
   BatchCampaignResult result_;
 };
 

@@ -50,7 +50,7 @@ struct BatchCampaignResult {
 // like any other.
 BatchCampaignResult RunBatchCampaign(const BatchCampaignOptions& options);
 
-// Seed, cases, pairs of batches a second, and each failure as ReproText.
+// Seed, cases, pairs of batches a second, and whether none failed.
 std::string Report(const BatchCampaignResult& result);
 
 // The case as text, with what differs and, for a file at `path` with this text,

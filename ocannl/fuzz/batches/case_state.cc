@@ -8,6 +8,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ocannl/fuzz/notation/slot_text.h"
 
 namespace ocannl::fuzz {
 namespace {
@@ -19,17 +20,11 @@ constexpr int64_t kExtents[] = {1,  1,   2,   3,   3,   4,   5,    7,
 
 std::string JoinRows(absl::Span<const CaseAxis> axes,
                      absl::FunctionRef<std::string(const CaseAxis&)> text) {
-  std::vector<std::string> rows[3];
+  RowTexts rows;
   for (const CaseAxis& axis : axes) {
     rows[static_cast<int>(axis.row)].push_back(text(axis));
   }
-  auto row = [&](RowKind kind, absl::string_view end) {
-    const auto& texts = rows[static_cast<int>(kind)];
-    return texts.empty() ? "" : absl::StrCat(absl::StrJoin(texts, ", "), end);
-  };
-  const std::string batch = row(RowKind::kBatch, "|");
-  const std::string input = row(RowKind::kInput, "->");
-  return absl::StrCat(batch, input, row(RowKind::kOutput, ""));
+  return SlotText(rows);
 }
 
 }  // namespace

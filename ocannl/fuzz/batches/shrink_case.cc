@@ -2,7 +2,6 @@
 #include "ocannl/fuzz/batches/shrink_case.h"
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,11 +9,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/fuzz/stopwatch.h"
 
 namespace ocannl::fuzz {
 namespace {
 
-constexpr auto kTimeToShrink = std::chrono::seconds(60);
+constexpr double kSecondsToShrink = 60;
 
 bool IsNamed(const BatchCase& one, const std::string& name) {
   return std::any_of(one.lets.begin(), one.lets.end(), [&](const BatchLet& l) {
@@ -52,7 +52,7 @@ class Shrinker {
 
  private:
   bool Try(BatchCase less) {
-    if (std::chrono::steady_clock::now() > until_) return false;
+    if (watch_.Seconds() > kSecondsToShrink) return false;
     std::erase_if(less.sizes, [&](const auto& size) {
       return !UsesSize(less, size.first);
     });
@@ -189,8 +189,7 @@ class Shrinker {
 
   BatchCase one_;
   absl::FunctionRef<bool(const BatchCase&)> fails_;
-  const std::chrono::steady_clock::time_point until_ =
-      std::chrono::steady_clock::now() + kTimeToShrink;
+  const Stopwatch watch_;
 };
 
 }  // namespace

@@ -7,21 +7,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/fuzz/notation/slot_text.h"
 
 namespace ocannl::fuzz {
 
 std::string SlotText(const GraphAxes& axes) {
-  std::array<std::vector<std::string>, 3> rows;
+  RowTexts rows;
   for (const GraphAxis& axis : axes) {
     rows[static_cast<int>(axis.row)].push_back(axis.text);
   }
-  auto row = [&](RowKind kind, absl::string_view end) {
-    const auto& texts = rows[static_cast<int>(kind)];
-    return texts.empty() ? "" : absl::StrCat(absl::StrJoin(texts, ", "), end);
-  };
-  const std::string batch = row(RowKind::kBatch, "|");
-  const std::string input = row(RowKind::kInput, "->");
-  return absl::StrCat(batch, input, row(RowKind::kOutput, ""));
+  return SlotText(rows);
 }
 
 Shape ShapeOf(const GraphAxes& axes) {

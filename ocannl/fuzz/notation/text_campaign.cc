@@ -4,7 +4,6 @@
 #include <sys/time.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
@@ -17,6 +16,7 @@
 #include "ocannl/fuzz/child.h"
 #include "ocannl/fuzz/notation/random_graph.h"
 #include "ocannl/fuzz/shared_memory.h"
+#include "ocannl/fuzz/stopwatch.h"
 
 namespace ocannl::fuzz {
 namespace {
@@ -34,12 +34,6 @@ struct Progress {
   std::array<int64_t, TextOutcome::kNumStages> stages;
   int64_t open;
 };
-
-double Now() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // In a child, which dies of what takes too long.
 TextOutcome CheckInTime(const RandomText& text, const CodeTrial& trial) {
@@ -59,9 +53,10 @@ std::string ErrorOf(const RandomText& text, const CodeTrial& trial) {
 // Leaves out pieces of what `part` picks while it fails.
 void ShrinkPart(RandomText& text, const CodeTrial& trial,
                 absl::FunctionRef<std::string&(RandomText&)> part) {
-  const double until = Now() + kSecondsToShrink;
+  const Stopwatch watch;
   for (size_t size = part(text).size() / 2; size > 0; size /= 2) {
-    for (size_t at = 0; at < part(text).size() && Now() < until;) {
+    for (size_t at = 0;
+         at < part(text).size() && watch.Seconds() < kSecondsToShrink;) {
       RandomText less = text;
       part(less).erase(at, size);
       if (less.einsum) {
@@ -154,11 +149,11 @@ std::string Describe(const TextFailure& failure) {
 
 TextCampaignResult RunTextCampaign(const TextCampaignOptions& options) {
   MakeRefusalsFatal();
-  const double start = Now();
+  const Stopwatch watch;
   TextCampaignResult result;
   result.seed = options.seed;
   auto is_over = [&] {
-    return result.texts >= options.texts || Now() - start > options.seconds ||
+    return result.texts >= options.texts || watch.Seconds() > options.seconds ||
            static_cast<int64_t>(result.failures.size()) >= options.max_failures;
   };
   while (!is_over()) {
@@ -166,7 +161,7 @@ TextCampaignResult RunTextCampaign(const TextCampaignOptions& options) {
     const int64_t left = std::min(options.texts - result.texts, kTextsOfAChild);
     SharedMemory<Progress> progress;
     ChildResult child = RunInChild(kSecondsOfAChild, [&]() -> std::string {
-      while (progress->texts < left && Now() - start <= options.seconds) {
+      while (progress->texts < left && watch.Seconds() <= options.seconds) {
         const uint64_t seed = first + progress->texts;
         TextOutcome outcome =
             CheckInTime(TextOf(options, seed), {options.tiers, seed});
@@ -193,7 +188,7 @@ TextCampaignResult RunTextCampaign(const TextCampaignOptions& options) {
     if (!error.empty()) failure.error = std::move(error);
     result.failures.push_back(std::move(failure));
   }
-  result.seconds = Now() - start;
+  result.seconds = watch.Seconds();
   return result;
 }
 
