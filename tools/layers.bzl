@@ -25,7 +25,7 @@ LAYERS = [
     ["ocannl/interp", "ocannl/jit", "ocannl/cuda"],
     ["ocannl/emulation"],  # a GPU without its hardware
     ["ocannl/fuzz"],  # every tier against the interpreter
-    ["ocannl/train", "ocannl/tiers"],
+    ["ocannl/train", "ocannl/tiers", "ocannl/tune"],
     ["ocannl/flags"],  # the flags of programs, and what they choose
     ["ocannl"],  # the umbrella header
     ["ocannl/cli"],  # the command-line tool

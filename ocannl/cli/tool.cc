@@ -31,6 +31,9 @@ constexpr Command kCommands[] = {
     {"fuzz", "fuzz [FILE.cd|FILE.ll]",
      "compares the tiers on random programs, or one program on random inputs",
      0, kFuzzFlags, FuzzCommand},
+    {"tune", "tune FILE.cd|FILE.ll",
+     "searches schedules that are faster than the planner's", 1, kTuneFlags,
+     TuneCommand},
 };
 
 std::string Usage(absl::string_view program) {

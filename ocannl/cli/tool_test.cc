@@ -19,6 +19,7 @@
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/version.h"
 #include "ocannl/flags/flags.h"
+#include "ocannl/jit/vcode/isa.h"
 #include "ocannl/tiers/tiers.h"
 
 namespace ocannl {
@@ -74,9 +75,10 @@ TEST(ToolTest, HelpNamesEveryCommandAndItsFlags) {
 }
 
 TEST(ToolTest, HelpFitsATerminal) {
-  for (const Args& args : {Args{"--help"}, Args{"settings"},
-                           Args{"run", "--help"}, Args{"eval", "--help"},
-                           Args{"explain", "--help"}, Args{"fuzz", "--help"}}) {
+  for (const Args& args :
+       {Args{"--help"}, Args{"settings"}, Args{"run", "--help"},
+        Args{"eval", "--help"}, Args{"explain", "--help"},
+        Args{"fuzz", "--help"}, Args{"tune", "--help"}}) {
     const std::string text = Tool(args).out;
     const std::vector<std::string> lines = absl::StrSplit(text, '\n');
     EXPECT_LE(lines.size(), 24) << text;  // the last one is for the prompt
@@ -135,7 +137,7 @@ TEST(ToolTest, WrongUseIsCodeTwo) {
 TEST(ToolTest, FaultsAreCodeOne) {
   for (const Args& args :
        {Args{"eval", "1 +"}, Args{"eval", "x"}, Args{"run", "/nowhere/p.ll"},
-        Args{"fuzz", "/nowhere/p.ll"},
+        Args{"fuzz", "/nowhere/p.ll"}, Args{"tune", "/nowhere/p.ll"},
         Args{"eval", "x", "--in=x=1:1", "--out=/proc/nowhere/x"}}) {
     Outcome outcome = Tool(args);
     EXPECT_EQ(outcome.code, 1) << outcome.err;
@@ -296,6 +298,37 @@ TEST(ToolTest, FuzzTriesOneProgramOnManyInputs) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("seed 1, 7 programs in "));
   EXPECT_THAT(outcome.out, Not(HasSubstr("odd_extents")));
+}
+
+TEST(ToolTest, TuneWritesAScriptThatRuns) {
+  if (!jit::HostIsa()) GTEST_SKIP() << "needs AVX2";
+  const std::string program = TempFile("tuned.ll", R"(
+p ():
+  in x : f32[20, 24];
+  in y : f32[24, 40];
+  out z : f32[20, 40];
+  zero_out z;
+  for i0 = 0 to 19 { for i1 = 0 to 39 { for i2 = 0 to 23 {
+    z[i0, i1] := fma(x[i0, i2], y[i2, i1], z[i0, i1]);
+  } } }
+)");
+  const std::string script = testing::TempDir() + "/tuned.rewrite";
+  const Outcome tuned =
+      Tool({"tune", program, "--seconds=1", "--threads=1", "--out=" + script});
+  EXPECT_EQ(tuned.code, 0) << tuned.err;
+  EXPECT_THAT(tuned.out, HasSubstr("--seed=1"));
+  EXPECT_THAT(tuned.out, HasSubstr(" a minute"));
+  EXPECT_THAT(tuned.out, HasSubstr("p has the interpreter's bits"));
+  const Outcome run = Tool({"run", program, "--in=x=range", "--in=y=range",
+                            "--tier=all", "--rewrite=" + script});
+  EXPECT_EQ(run.code, 0) << run.err;
+  // Before the search: it would take as long as it is given.
+  const Outcome unwritable = Tool(
+      {"tune", program, "--seconds=1000", "--out=/proc/nowhere/tuned.rewrite"});
+  EXPECT_EQ(unwritable.code, 1);
+  EXPECT_THAT(unwritable.err, HasSubstr("/proc/nowhere"));
+  EXPECT_THAT(Tool({"tune", program, "--tier=interp"}).err,
+              HasSubstr("--tier=interp: tune measures schedules of this"));
 }
 
 TEST(ToolTest, LongArraysAreCut) {

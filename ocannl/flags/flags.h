@@ -22,7 +22,7 @@ namespace ocannl {
 
 // Who has a flag; a union of them is a set of flags.
 enum FlagGroup : unsigned {
-  kRunFlags = 1 << 0,  // these four: one command of the tool
+  kRunFlags = 1 << 0,  // these and kTuneFlags: one command of the tool
   kEvalFlags = 1 << 1,
   kExplainFlags = 1 << 2,
   kFuzzFlags = 1 << 3,
@@ -33,6 +33,7 @@ enum FlagGroup : unsigned {
   kShardFlags = 1 << 8,       // what does so with any number of shards
   kProgramFlags = 1 << 9,     // every program: --help and --version
   kSettingFlags = 1 << 10,    // the settings
+  kTuneFlags = 1 << 11,
 };
 
 // The flags of those groups, in the order of the table.

@@ -69,6 +69,8 @@ class ScriptRunner {
   absl::Status Verify();
 
   const LoopProgram& program() const { return program_; }
+  // What the lines so far have named.
+  const LoopNames& names() const { return named_; }
 
  private:
   absl::Status Run(absl::string_view line, bool apart);
