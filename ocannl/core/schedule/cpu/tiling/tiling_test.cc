@@ -167,6 +167,13 @@ TEST(TilingTest, TableOfEinsums) {
       {{"bmk,kn->bmn", {{'b', 70}, {'m', 63}, {'n', 1024}, {'k', 1026}}},
        "m-n: 11x1x32, ku 8, B packed",
        "m-n: 5x1x16, ku 8, kc 241 outside, nc 512"},
+      // A target in memory is written along its rows, where they are long.
+      {{"bmk,kn->bmn", {{'b', 4}, {'m', 255}, {'n', 1024}, {'k', 256}}},
+       "m-n: 12x1x32, ku 8, B packed, nc 512",
+       "m-n: 5x1x16, ku 8, B packed, nc 512"},
+      {{"bmk,nk->bmn", {{'b', 16}, {'m', 255}, {'n', 256}, {'k', 254}}},
+       "m-n: 12x1x32, ku 8, B transposed",
+       "m-n: 9x1x8, ku 8, B transposed"},
       {{"mnk,qnk->mqn", {{'m', 30}, {'q', 31}, {'n', 32}, {'k', 33}}},
        "qmn: 8x3x16, ku 8",
        "qmn: 5x2x8, ku 33"},
