@@ -316,6 +316,21 @@ void Emitter::EmitInst(const Inst& inst) {
   }
 }
 
+void Emitter::EmitWhen(const Inst& inst) {
+  x86::Assembler& a = assembler_;
+  if (HasEvex()) {
+    const KReg mask = InMask(inst, 0);
+    inst.lanes > 8 ? a.kortestw(mask, mask) : a.kortestb(mask, mask);
+  } else {
+    const Vec mask = In(inst, 0);
+    a.vtestps(mask, mask);
+  }
+  when_end_ = a.newLabel();
+  a.jz(when_end_);
+}
+
+void Emitter::EmitEndWhen(const Inst&) { assembler_.bind(when_end_); }
+
 void Emitter::EmitSourceLoc(const Inst&) {}  // for listings and debuggers
 void Emitter::EmitNop(const Inst&) {}
 void Emitter::EmitFence(const Inst&) { assembler_.sfence(); }

@@ -205,6 +205,7 @@ class Emitter {
   std::vector<PointerLocation> pointer_locations_;
   std::vector<PointerLocation> counter_locations_;
   std::vector<asmjit::Label> loop_heads_;
+  asmjit::Label when_end_;
   bool has_row_address_ = false;  // rdx is the pointer of inst.memory
   int64_t source_loc_ = -1;       // the last one met
   int64_t commented_ = -1;        // the last one that the listing shows

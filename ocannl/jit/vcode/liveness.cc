@@ -29,6 +29,8 @@ class Liveness {
                          nest_.loops[inst.loop].frequency});
       }
       if (inst.opcode == Opcode::kEndLoop) open_.pop_back();
+      if (inst.opcode == Opcode::kWhen) is_rare_ = true;
+      if (inst.opcode == Opcode::kEndWhen) is_rare_ = false;
       const int late = DefinesEarly(inst.opcode) ? at + 1 : at;
       for (int arg = 0; arg < 3; ++arg) {
         if (inst.args[arg].kind != Value::kReg) continue;
@@ -75,7 +77,7 @@ class Liveness {
       interval.last = std::max(interval.last, open.end);
       break;
     }
-    interval.uses += open_.empty() ? 1 : open_.back().frequency;
+    if (!is_rare_) interval.uses += open_.empty() ? 1 : open_.back().frequency;
     auto size = SizeOf(nest_.registers[reg.index].dtype) == 8 ? 8 : 4;
     interval.bytes = std::max<int>(interval.bytes, inst.lanes * size);
   }
@@ -85,6 +87,7 @@ class Liveness {
   const std::vector<size_t> ends_;
   std::vector<LiveInterval> intervals_;
   std::vector<Open> open_;
+  bool is_rare_ = false;
 };
 
 }  // namespace

@@ -94,14 +94,19 @@ inline bool WritesMemory(Opcode opcode) {
   return Info(opcode).memory == OpcodeInfo::Memory::kWritten;
 }
 
-// Whether it is a boundary between basic blocks.
 inline bool IsLoopBoundary(Opcode opcode) {
   return Info(opcode).field == OpcodeInfo::Field::kLoop;
 }
 
+// Whether it is a boundary between basic blocks.
+inline bool IsBlockBoundary(Opcode opcode) {
+  return IsLoopBoundary(opcode) || opcode == Opcode::kWhen ||
+         opcode == Opcode::kEndWhen;
+}
+
 // Whether it may change memory or ends a basic block.
 inline bool IsBarrier(Opcode opcode) {
-  return WritesMemory(opcode) || IsLoopBoundary(opcode);
+  return WritesMemory(opcode) || IsBlockBoundary(opcode);
 }
 
 // Whether it is for listings and debuggers only, or for nobody.

@@ -11,8 +11,9 @@
 //       store z+0, r2                  z = &z + 64*i1
 //     end: x += 64, z += 64
 //
-// Unrolled loops are gone: between two loop boundaries is one basic block. A
-// virtual register holds `lanes` numbers of one type; numbers of less than 32
+// Unrolled loops are gone: between two loop boundaries is one basic block, or
+// several around a `when`, which has the long arm of a select. A virtual
+// register holds `lanes` numbers of one type; numbers of less than 32
 // bits fill 32, and bools are masks, until legalization packs words and widens
 // masks (passes/legalizer.h). One that is not mutable has a single
 // definition (SSA). Pointers are induction variables, affine in the iterators

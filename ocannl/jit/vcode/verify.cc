@@ -34,8 +34,9 @@ class Verifier {
             absl::StrCat("instruction ", at, " of the nest: ", fault));
       }
     }
-    return open_.empty() ? absl::OkStatus()
-                         : absl::InternalError("a loop has no end");
+    return open_.empty() && !is_in_when_
+               ? absl::OkStatus()
+               : absl::InternalError("a loop or `when` has no end");
   }
 
  private:
@@ -45,7 +46,21 @@ class Verifier {
     if (AccessesMemory(inst.opcode)) {
       if (Fault fault = FaultOfMemory(inst)) return fault;
     }
+    if (inst.opcode == Opcode::kWhen || inst.opcode == Opcode::kEndWhen) {
+      if (Fault fault = FaultOfWhen(inst.opcode)) return fault;
+    }
     return FaultOfResult(inst);
+  }
+
+  Fault FaultOfWhen(Opcode opcode) {
+    if (is_in_when_ == (opcode == Opcode::kWhen)) {
+      return is_in_when_ ? "a `when` in another" : "it ends no `when`";
+    }
+    is_in_when_ = !is_in_when_;
+    // It may not have run.
+    for (VReg reg : made_in_when_) is_defined_[reg.index] = 0;
+    made_in_when_.clear();
+    return nullptr;
   }
 
   Fault FaultOfOperands(const Inst& inst) const {
@@ -105,6 +120,7 @@ class Verifier {
 
   Fault FaultOfLoop(const Inst& inst) {
     if (!Has(nest_.loops, inst.loop)) return "no such loop";
+    if (is_in_when_) return "a `when` is of one basic block";
     if (inst.opcode == Opcode::kLoop) {
       if (begun_[inst.loop]) return "the loop begins twice";
       begun_[inst.loop] = 1;
@@ -136,6 +152,9 @@ class Verifier {
     if (is_defined_[inst.dst.index] && !reg.is_mutable) {
       return "a register is defined twice";
     }
+    if (is_in_when_ && !is_defined_[inst.dst.index]) {
+      made_in_when_.push_back(inst.dst);
+    }
     is_defined_[inst.dst.index] = 1;
     return CanDefine(inst, reg) ? nullptr
                                 : "its lanes are not those of its register";
@@ -146,6 +165,8 @@ class Verifier {
   std::vector<char> is_defined_;
   std::vector<char> begun_;
   std::vector<int64_t> open_;  // loops, the innermost last
+  bool is_in_when_ = false;
+  std::vector<VReg> made_in_when_;  // first defined there
 };
 
 }  // namespace

@@ -162,6 +162,8 @@ class ConstantHoister {
     std::vector<double> frequencies = {1};
     for (size_t k = first; k < last; ++k) {
       const Inst& inst = nest_.insts[k];
+      if (inst.opcode == Opcode::kWhen) frequencies.push_back(0);
+      if (inst.opcode == Opcode::kEndWhen) frequencies.pop_back();
       if (inst.opcode == Opcode::kEndLoop) frequencies.pop_back();
       if (inst.opcode == Opcode::kLoop) {
         frequencies.push_back(nest_.loops[inst.loop].frequency);

@@ -46,7 +46,7 @@ std::vector<bool> Legalizer::RootsToExpand(
     } else if (Computes(inst.opcode)) {
       ++instructions;
     }
-    if (!IsLoopBoundary(inst.opcode) && k + 1 < insts.size()) continue;
+    if (!IsBlockBoundary(inst.opcode) && k + 1 < insts.size()) continue;
     int others = instructions / 2;
     for (size_t root : roots) {
       others += kExpandedCycles;

@@ -11,7 +11,7 @@ void NestEditor::VisitBasicBlocks(
     absl::FunctionRef<void(size_t, size_t)> visit) {
   size_t begin = 0;
   for (size_t k = 0; k < nest_.insts.size(); ++k) {
-    if (IsLoopBoundary(nest_.insts[k].opcode)) {
+    if (IsBlockBoundary(nest_.insts[k].opcode)) {
       visit(begin, k);
       begin = k + 1;
     }

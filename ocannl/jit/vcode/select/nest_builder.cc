@@ -308,6 +308,16 @@ void NestBuilder::SetSourceLoc(const Stmt* stmt,
   nest_.insts.push_back({.opcode = Opcode::kSourceLoc, .line = it->second});
 }
 
+void NestBuilder::BeginWhen(Value mask) {
+  Append(NewInst(Opcode::kWhen, DType::kBool, mask));
+}
+
+// What was computed within may not be there.
+void NestBuilder::EndWhen() {
+  Append({.opcode = Opcode::kEndWhen});
+  value_table_.Clear();
+}
+
 void NestBuilder::BeginLoop(const For& loop) {
   value_table_.Clear();
   frequency_ *= static_cast<double>(loop.extent);

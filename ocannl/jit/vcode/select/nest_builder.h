@@ -68,6 +68,10 @@ class NestBuilder {
   void BeginLoop(const For& loop);
   void EndLoop(const For& loop);
 
+  // What is up to EndWhen runs only where the mask is set in a lane.
+  void BeginWhen(Value mask);
+  void EndWhen();
+
   Nest Take() && { return std::move(nest_); }
 
  private:

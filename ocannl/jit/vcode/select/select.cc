@@ -8,56 +8,20 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
-#include "absl/container/node_hash_map.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/random.h"
-#include "ocannl/core/ops/rows.h"
 #include "ocannl/jit/vcode/select/draw.h"
 #include "ocannl/jit/vcode/select/nest_builder.h"
+#include "ocannl/jit/vcode/select/post_orders.h"
 #include "ocannl/jit/vcode/select/promote.h"
 #include "ocannl/jit/vcode/select/unroll.h"
 
 namespace ocannl::jit {
 namespace {
-
-struct PostOrderNode {
-  ExprNode expr;
-  absl::InlinedVector<int, 3> args = {};  // numbers of earlier nodes
-};
-
-// The nodes of expressions in post-order: operands before their users, each
-// once. Makes each list once.
-//
-//   exp(x) + x   ->   x, ...(the primitives of exp)..., +
-class PostOrders {
- public:
-  explicit PostOrders(ExprPool& exprs) : exprs_(exprs) {}
-
-  // The last node is `root`. Derived ops but draws are expanded.
-  const std::vector<PostOrderNode>& Of(ExprId root) {
-    auto [it, inserted] = orders_.try_emplace(root);
-    std::vector<PostOrderNode>& nodes = it->second;
-    if (!inserted) return nodes;
-    absl::flat_hash_map<ExprId, int> numbers;
-    Rewrite(exprs_, ExpandToDraws(exprs_, root), [&](ExprId id) {
-      numbers[id] = static_cast<int>(nodes.size());
-      PostOrderNode& node = nodes.emplace_back(PostOrderNode{exprs_[id]});
-      if (const Apply* apply = std::get_if<Apply>(&node.expr)) {
-        for (ExprId arg : apply->args) node.args.push_back(numbers.at(arg));
-      }
-      return id;
-    });
-    return nodes;
-  }
-
- private:
-  ExprPool& exprs_;
-  absl::node_hash_map<ExprId, std::vector<PostOrderNode>> orders_;
-};
 
 class Selector {
  public:
@@ -140,6 +104,8 @@ class Selector {
     Value value;
     DType dtype;  // i32 for an index that fits
   };
+  // By node; most expressions are small.
+  using TypedValues = absl::InlinedVector<Typed, 16>;
 
   Typed EvaluateLeaf(const PostOrderNode& node) {
     const Leaf& leaf = std::get<Leaf>(node.expr);
@@ -191,6 +157,55 @@ class Selector {
     return {builder_.Apply(inst, into), apply.dtype};
   }
 
+  // Node k, a select: the other arm, and where a lane takes the skipped one,
+  // that.
+  Typed EvaluateSkipping(absl::Span<const PostOrderNode> nodes, size_t k,
+                         TypedValues& done) {
+    const PostOrderNode& node = nodes[k];
+    const auto& [op, dtype, args] = std::get<Apply>(node.expr);
+    const Value mask = done[node.args[0]].value;
+    const int other = node.args[3 - node.skipped_arm];
+    const bool skips = mask.kind == Value::kReg && done[other].dtype == dtype;
+    const Value value = done[other].value;
+    if (skips) {
+      const VReg reg = builder_.NewRegister(dtype, unroller_.lanes().count,
+                                            /*is_mutable=*/true);
+      builder_.Compute(builder_.NewInst(Opcode::kCopy, dtype, value), reg);
+      done[other].value = RegValue(reg);
+      builder_.BeginWhen(node.skipped_arm == 1 ? mask : Inverse(mask));
+    }
+    for (size_t arm = 0; arm < k; ++arm) {
+      if (nodes[arm].needed_by == static_cast<int>(k)) {
+        done[arm] = EvaluateNode(nodes[arm], done, VReg());
+      }
+    }
+    if (!skips) return EvaluateApply(node, done, VReg());
+    const VReg reg = done[other].value.reg();
+    EvaluateApply(node, done, reg);
+    builder_.EndWhen();
+    done[other].value = value;
+    return {RegValue(reg), dtype};
+  }
+
+  Value Inverse(Value mask) {
+    Inst inst = builder_.NewInst(Opcode::kApply, DType::kBool, mask);
+    inst.op = Op::kNot;
+    return builder_.Apply(inst);
+  }
+
+  Typed EvaluateNode(const PostOrderNode& node, absl::Span<const Typed> done,
+                     VReg into) {
+    return std::visit(
+        Overload{
+            [&](const Constant& c) {
+              return Typed{builder_.ConstantValue(c), c.dtype};
+            },
+            [&](const Leaf&) { return EvaluateLeaf(node); },
+            [&](const Apply&) { return EvaluateApply(node, done, into); },
+        },
+        node.expr);
+  }
+
   Typed EvaluateDraw(const PostOrderNode& node, absl::Span<const Typed> done) {
     absl::InlinedVector<Value, 6> args;
     for (int arg : node.args) args.push_back(done[arg].value);
@@ -200,18 +215,13 @@ class Selector {
   // The value of `root`; in `into`, if that is valid.
   Value Evaluate(ExprId root, VReg into = {}) {
     const std::vector<PostOrderNode>& nodes = post_orders_.Of(root);
-    absl::InlinedVector<Typed, 16> done;  // most expressions are small
-    for (const PostOrderNode& node : nodes) {
-      VReg target = done.size() + 1 == nodes.size() ? into : VReg();
-      done.push_back(std::visit(
-          Overload{
-              [&](const Constant& c) {
-                return Typed{builder_.ConstantValue(c), c.dtype};
-              },
-              [&](const Leaf&) { return EvaluateLeaf(node); },
-              [&](const Apply&) { return EvaluateApply(node, done, target); },
-          },
-          node.expr));
+    TypedValues done(nodes.size());
+    for (size_t k = 0; k < nodes.size(); ++k) {
+      const PostOrderNode& node = nodes[k];
+      if (node.needed_by >= 0) continue;
+      VReg target = k + 1 == nodes.size() ? into : VReg();
+      done[k] = node.skipped_arm > 0 ? EvaluateSkipping(nodes, k, done)
+                                     : EvaluateNode(node, done, target);
     }
     const Typed& result = done.back();
     DType dtype = TypeOf(program_.exprs, root);

@@ -110,8 +110,9 @@ class Parser {
       OCANNL_RETURN_IF_ERROR(lexer_.Expect("is"));
       return lexer_.Expect("aligned");
     }
-    if (first == "fence") {
-      nest_.insts.push_back({.opcode = Opcode::kFence});
+    for (Opcode opcode : {Opcode::kFence, Opcode::kEndWhen}) {
+      if (first != Info(opcode).text) continue;
+      nest_.insts.push_back({.opcode = opcode});
       return absl::OkStatus();
     }
     if (first == "else") {

@@ -39,12 +39,19 @@ class Printer {
   }
 
  private:
+  static bool Begins(Opcode opcode) {
+    return opcode == Opcode::kLoop || opcode == Opcode::kWhen;
+  }
+  static bool Ends(Opcode opcode) {
+    return opcode == Opcode::kEndLoop || opcode == Opcode::kEndWhen;
+  }
+
   void PrintInsts(const std::vector<Inst>& insts) {
     for (const Inst& inst : insts) {
       if (inst.opcode == Opcode::kNop) continue;
-      if (inst.opcode == Opcode::kEndLoop) --depth_;
+      if (Ends(inst.opcode)) --depth_;
       Line(InstText(inst));
-      if (inst.opcode == Opcode::kLoop) ++depth_;
+      if (Begins(inst.opcode)) ++depth_;
     }
   }
 
@@ -140,7 +147,9 @@ class Printer {
     if (inst.opcode == Opcode::kSourceLoc) {
       return absl::StrCat("; ", nest_.source_lines[inst.line].text);
     }
-    if (inst.opcode == Opcode::kFence) return NameOf(inst);
+    if (inst.opcode == Opcode::kFence || inst.opcode == Opcode::kEndWhen) {
+      return NameOf(inst);
+    }
     if (inst.opcode == Opcode::kLoop) return LoopText(inst);
     if (inst.opcode == Opcode::kEndLoop) return EndLoopText(inst);
     std::string text;
