@@ -7,8 +7,12 @@
 // that neither x makes whole turns nor fall below the precision wanted. They
 // stand in a window of a table, at an offset that x's exponent gives.
 //
-// For f32 the angle and its polynomials are f64; for f64 the angle is a pair.
+// For f32 the angle and its polynomials are f64. Below 2^30, which f64 has bits
+// for, x less a multiple of pi or pi / 2 in two parts is exact enough (Cody and
+// Waite 1980). Machine code skips the digits of the table where no lane is
+// beyond. For f64 the angle is a pair.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -35,9 +39,16 @@ constexpr uint64_t kTurns64[] = {
     0x8c7ecd3cbfd45aea, 0x4f758fd7cbe2f67a, 0x0e73ef14a525d4d7,
     0xf6bf623f1aba10ac, 0x06608df8f6d757e1};
 
+constexpr double kPiHi = 0x1.921fb54442d18p+1;
+constexpr double kPiLo = 0x1.1a62633145c07p-53;
 constexpr double kTwoPiHi = 0x1.921fb54442d18p+2;
 constexpr double kTwoPiLo = 0x1.1a62633145c07p-52;
 
+// |x| <= pi / 2: (sin(x) / x - 1) / x^2 in x^2, degree 4, minimax for
+// the relative error: 2^-35.
+constexpr double kSinTailOfHalf[] = {
+    -0.16666666626151808, 0.008333331108649545, -0.00019840868212403482,
+    2.752538442940992e-06, -2.3888907818574744e-08};
 // Minimax on [0, pi / 4] for the relative error.
 // (sin(x) / x - 1) / x^2 in x^2; degree 3: 2^-37, degree 5: 2^-57.
 constexpr double kSinTail32[] = {-0.1666666664077785, 0.0083333293024944136,
@@ -103,17 +114,64 @@ Expr ToUnits(Expr word, double unit) {
   return Convert(Bitcast(word, DType::kI64), DType::kF64) * unit;
 }
 
-// The angle of x, at least 0.5, infinite or NaN, with its bits as u64.
-Angle Reduce32(Expr x, Expr bits) {
+// `value` with the signs flipped that `flips` has in their place in a word.
+Expr Flipped(Expr value, Expr flips) {
+  return Bitcast(Bitcast(value, DType::kU64) ^ flips, DType::kF64);
+}
+
+// Whether an f32 is 2^30 or more, or NaN.
+Expr IsFar(Expr x) {
+  Expr bits = Bitcast(Abs(x), DType::kI32);
+  return Less(Bitcast(LiteralLike(x, 0x1.fffffep29), DType::kI32), bits);
+}
+
+// x / (2 pi) modulo 1, in 2^-64 turns, for an f32 x >= 0.5.
+Expr Turns32(Expr x) {
+  Expr bits = Convert(Bitcast(x, DType::kU32), DType::kU64);
   std::vector<Expr> window = Window(kTurns32, (bits >> 23) - 126, 2);
   Expr digits = (bits & 0x7fffff) | 0x800000;
   // The last digits of the second word do not matter.
-  Expr turns = digits * window[0] + ((digits * (window[1] >> 32)) >> 32);
-  Expr quadrant = Quadrant(turns);
-  Expr rest = turns - (quadrant << 62);
-  Expr radians = ToUnits(rest, 0x1p-64 * kTwoPiHi) + (x - x);
-  return {.quadrant = quadrant,
-          .radians = {.hi = radians, .lo = LiteralLike(radians, 0)}};
+  return digits * window[0] + ((digits * (window[1] >> 32)) >> 32);
+}
+
+// x less `multiple`, the nearest multiple of pi / 2^k, where only the lowest
+// bit of `multiple` counts; of x + quarters * pi / 2 for an even function of x.
+struct Angle32 {
+  Expr multiple;  // u64
+  Expr radians;   // f64
+};
+
+// For |x| < 2^30.
+Angle32 Near(Expr x, int k, int quarters) {
+  const double rounder = FormatOf(DType::kF64).rounder;
+  const double step = std::ldexp(1, -k);
+  Expr wide = Convert(x, DType::kF64);
+  const double inverse = 0x1.45f306dc9c883p-2 / step;
+  // cos(x) is -sin of x less an odd multiple of pi / 2.
+  const bool is_odd = quarters == 1;
+  Expr shifted = is_odd ? Fma(wide, inverse, -0.5) + (rounder + 1)
+                        : Fma(wide, inverse, rounder);
+  Expr n = is_odd ? shifted - (rounder + 1) + 0.5 : shifted - rounder;
+  Expr rest = Fma(n, -kPiHi * step, wide);
+  return {.multiple = Bitcast(shifted, DType::kU64),
+          .radians = Fma(n, -kPiLo * step, rest)};
+}
+
+// For |x| from 0.5 on, infinite or NaN.
+Angle32 Far(Expr x, int k, int quarters) {
+  Expr a = Abs(x);
+  Expr turns = Turns32(a);
+  if (quarters == 1) turns = turns + 0x1p62;
+  const int bits = 63 - k;
+  Expr multiple = (turns + std::ldexp(1, bits - 1)) >> bits;
+  Expr rest = turns - (multiple << bits);
+  Expr radians =
+      ToUnits(rest, 0x1p-64 * kTwoPiHi) + Convert(x - x, DType::kF64);
+  if (quarters == 0) {
+    Expr sign = Convert(Bitcast(x, DType::kU32) & 0x1p31, DType::kU64) << 32;
+    radians = Flipped(radians, sign);
+  }
+  return {.multiple = multiple, .radians = radians};
 }
 
 Angle Reduce64(Expr x, Expr bits) {
@@ -139,7 +197,8 @@ Angle Reduce64(Expr x, Expr bits) {
 
 Expr SinOfAngle32(Expr a) {
   Expr square = a * a;
-  return Fma(a * square, Polynomial(square, kSinTail32), a);
+  // As a product, it keeps the sign of 0.
+  return a * Fma(square, Polynomial(square, kSinTail32), 1);
 }
 
 Expr CosOfAngle32(Expr a) {
@@ -163,7 +222,7 @@ Pair CosOfAngle64(Pair a) {
   return FastTwoSum(lead.hi, lead.lo + Fma(-a.hi, a.lo, tail));
 }
 
-// Of radians, as f64; the parts that are left are 0 for f32.
+// Of radians.
 struct SinCos {
   Expr quadrant;  // |x| = quadrant * pi / 2 + radians
   Expr sign;      // of x, in its place in a word
@@ -172,59 +231,72 @@ struct SinCos {
 };
 
 SinCos SinCosOf(Expr x) {
-  const bool is_f32 = x.dtype() == DType::kF32;
-  Expr wide = Convert(x, DType::kF64);
-  Expr magnitude = Abs(wide);
-  Expr bits = is_f32 ? Convert(Bitcast(Abs(x), DType::kU32), DType::kU64)
-                     : Bitcast(magnitude, DType::kU64);
-  Angle angle = is_f32 ? Reduce32(magnitude, bits) : Reduce64(magnitude, bits);
+  Expr magnitude = Abs(x);
+  Angle angle = Reduce64(magnitude, Bitcast(magnitude, DType::kU64));
   Expr small = magnitude < 0.5;
-  Expr hi = Select(small, magnitude, angle.radians.hi);
-  Expr lo = Select(small, 0, angle.radians.lo);
-  Expr zero = LiteralLike(hi, 0);
-  Pair pair = {.hi = hi, .lo = lo};
+  Pair radians = {.hi = Select(small, magnitude, angle.radians.hi),
+                  .lo = Select(small, 0, angle.radians.lo)};
   return {.quadrant = Select(small, 0, angle.quadrant),
-          .sign = Bitcast(wide, DType::kU64) & 0x1p63,
-          .sin = is_f32 ? Pair{SinOfAngle32(hi), zero} : SinOfAngle64(pair),
-          .cos = is_f32 ? Pair{CosOfAngle32(hi), zero} : CosOfAngle64(pair)};
+          .sign = Bitcast(x, DType::kU64) & 0x1p63,
+          .sin = SinOfAngle64(radians),
+          .cos = CosOfAngle64(radians)};
 }
 
-// `value` with the signs flipped that `flips` has, as `dtype`.
-Expr Flipped(Expr value, Expr flips, DType dtype) {
-  return Convert(Bitcast(Bitcast(value, DType::kU64) ^ flips, DType::kF64),
-                 dtype);
+Expr SinOfAngle(const Angle32& angle) {
+  Expr a = Flipped(angle.radians, angle.multiple << 63);
+  Expr square = a * a;
+  Expr slope = Fma(square, Polynomial(square, kSinTailOfHalf), 1);
+  return Convert(a * slope, DType::kF32);
 }
 
-// sin(x + quarters * pi / 2)
-Expr SinFrom(Expr x, int quarters) {
+// sin(x + quarters * pi / 2) for f32.
+Expr Sin32(Expr x, int quarters) {
+  return Select(IsFar(x), SinOfAngle(Far(x, 0, quarters)),
+                SinOfAngle(Near(x, 0, quarters)));
+}
+
+// sin(x + quarters * pi / 2) for f64.
+Expr Sin64(Expr x, int quarters) {
   const SinCos angle = SinCosOf(x);
   Expr quadrant = angle.quadrant + quarters;
   Expr value = Select(Equal(quadrant & 1, 0), angle.sin.hi, angle.cos.hi);
   Expr flips = (quadrant & 2) << 62;
   // sin is odd and cos is even.
   if (quarters == 0) flips = flips ^ angle.sign;
-  return Flipped(value, flips, x.dtype());
+  return Flipped(value, flips);
 }
 
-}  // namespace
+// sin / cos of the radians or, an odd multiple of pi / 2 on, -cos / sin.
+Expr TanOfAngle(const Angle32& angle) {
+  Expr sin = SinOfAngle32(angle.radians);
+  Expr cos = CosOfAngle32(angle.radians);
+  Expr even = Equal(angle.multiple & 1, 0);
+  return Convert(Select(even, sin, -cos) / Select(even, cos, sin), DType::kF32);
+}
 
-Expr SinValue(Expr x) { return SinFrom(x, 0); }
-Expr CosValue(Expr x) { return SinFrom(x, 1); }
+Expr Tan32(Expr x) {
+  return Select(IsFar(x), TanOfAngle(Far(x, 1, 0)), TanOfAngle(Near(x, 1, 0)));
+}
 
-// sin / cos of the radians or, a quarter on, -cos / sin.
-Expr TanValue(Expr x) {
+Expr Tan64(Expr x) {
   const auto [quadrant, sign, sin, cos] = SinCosOf(x);
   Expr even = Equal(quadrant & 1, 0);
   Expr top = Select(even, sin.hi, cos.hi);
   Expr bottom = Select(even, cos.hi, sin.hi);
   Expr value = top / bottom;
-  if (x.dtype() == DType::kF64) {
-    // What is left of both, and of the quotient.
-    Expr rest = Fma(-value, bottom, top) + Select(even, sin.lo, cos.lo);
-    rest = Fma(-value, Select(even, cos.lo, sin.lo), rest);
-    value = Fma(rest, WithSign(RoughRecip(Abs(bottom)), bottom), value);
-  }
-  return Flipped(value, sign ^ (quadrant << 63), x.dtype());
+  // What is left of both, and of the quotient.
+  Expr rest = Fma(-value, bottom, top) + Select(even, sin.lo, cos.lo);
+  rest = Fma(-value, Select(even, cos.lo, sin.lo), rest);
+  value = Fma(rest, WithSign(RoughRecip(Abs(bottom)), bottom), value);
+  return Flipped(value, sign ^ (quadrant << 63));
 }
+
+bool IsF32(Expr x) { return x.dtype() == DType::kF32; }
+
+}  // namespace
+
+Expr SinValue(Expr x) { return IsF32(x) ? Sin32(x, 0) : Sin64(x, 0); }
+Expr CosValue(Expr x) { return IsF32(x) ? Sin32(x, 1) : Sin64(x, 1); }
+Expr TanValue(Expr x) { return IsF32(x) ? Tan32(x) : Tan64(x); }
 
 }  // namespace ocannl
