@@ -88,6 +88,17 @@ Expr WithSpecialValues(Expr x, Expr y) {
   return Select(0 < x, Select(x < kInfinity, y, x), not_positive);
 }
 
+// Whether x is not a positive normal number. The words of these come one after
+// the other: less that of -least_normal, they are the least integers.
+Expr IsSpecial(Expr x) {
+  const FloatFormat& format = FormatOf(x.dtype());
+  const double half_of_greatest =
+      std::ldexp(1 - std::ldexp(1, -format.fraction_bits - 1), format.bias);
+  auto word = [&](Expr a) { return Bitcast(a, format.word); };
+  return word(LiteralLike(x, -half_of_greatest)) <
+         word(x) - word(LiteralLike(x, -format.least_normal));
+}
+
 // ln2 in two parts: exponent * hi is exact.
 struct Ln2 {
   double hi;
@@ -110,9 +121,11 @@ Expr LogOfParts(Parts parts, Expr c) {
 }  // namespace
 
 Expr LogValue(Expr x) {
-  Parts parts = Split(x);
-  Expr y = LogOfParts(parts, parts.exponent * Ln2For(x).lo);
-  return WithSpecialValues(x, y);
+  auto log = [&](const Parts& parts) {
+    return LogOfParts(parts, parts.exponent * Ln2For(x).lo);
+  };
+  return Select(IsSpecial(x), WithSpecialValues(x, log(Split(x))),
+                log(SplitNormal(x)));
 }
 
 // log(sum) + lost / sum, where sum is 1 + x but for what rounding lost.
