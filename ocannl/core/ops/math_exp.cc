@@ -34,9 +34,9 @@ struct ExpConstants {
   double exp2_end;                     //
   double tanh_most;                    // tanh of more is 1,
   double sigmoid_most;                 // sigmoid too, silu x;
+  double sigmoid_least;                // e^-x of more is finite
   double silu_least;                   // silu of less is -0.
-  int sigmoid_shift;                   // 2^-shift e^-x is finite
-  int silu_shift;                      // for x from silu_least on too
+  int silu_shift;                      // 2^-shift e^-x is finite then
   absl::Span<const double> exp_tail;   // q
   absl::Span<const double> exp2_tail;  // (2^r - 1) / r
   absl::Span<const double> tanh_tail;  // (tanh(x) / x - 1) / x^2 in x^2
@@ -83,9 +83,9 @@ const ExpConstants& ExpConstantsOf(DType dtype) {
                                         .exp2_least = -150,
                                         .exp2_end = 128,
                                         .tanh_most = 10,
-                                        .sigmoid_most = 17,
+                                        .sigmoid_most = 18,
+                                        .sigmoid_least = -87,
                                         .silu_least = -110,
-                                        .sigmoid_shift = 32,
                                         .silu_shift = 48,
                                         .exp_tail = kExpTail32,
                                         .exp2_tail = kExp2Tail32,
@@ -99,8 +99,8 @@ const ExpConstants& ExpConstantsOf(DType dtype) {
                                         .exp2_end = 1024,
                                         .tanh_most = 20,
                                         .sigmoid_most = 38,
+                                        .sigmoid_least = -708,
                                         .silu_least = -752,
-                                        .sigmoid_shift = 64,
                                         .silu_shift = 80,
                                         .exp_tail = kExpTail64,
                                         .exp2_tail = kExp2Tail64,
@@ -224,14 +224,13 @@ Expr TanhValue(Expr x) {
   return WithSign(Select(a < 0.625, small, large), x);
 }
 
-// 1 / (1 + e^-x), the quotient corrected by what the sum lost.
+// 1 / (1 + e^-x), the quotient corrected by what the sum lost, or e^x.
 Expr SigmoidValue(Expr x) {
   const ExpConstants& constants = ExpConstantsOf(x.dtype());
-  const int shift = constants.sigmoid_shift;
-  auto [sum, lost] = LogisticSum(Max(constants.exp_least, x), shift);
+  auto [sum, lost] = LogisticSum(Min(constants.sigmoid_most, x), 0);
   Expr inverse = 1 / sum;
-  Expr y = TimesPowerOfTwo(Fma(inverse, -(inverse * lost), inverse), -shift);
-  return Select(x < constants.sigmoid_most, y, Min(1, x));
+  Expr y = Fma(inverse, -(inverse * lost), inverse);
+  return Select(x < constants.sigmoid_least, ExpValue(x), y);
 }
 
 // x / (1 + e^-x): x times a rounded reciprocal, corrected by what is left over
@@ -250,18 +249,17 @@ Expr SiluValue(Expr x) {
 }
 
 // max(x, 0) + log(1 + t) for t = e^-|x|, of which the logarithm is
-// t + t^2 p(t). For f32, t = y 2^n is multiplied by 2^n in last.
+// t + t^2 p(t), or t alone far below 0. With t = 2^n + rest, 2^n is added last:
+// it is exact.
 Expr SoftplusValue(Expr x) {
   if (x.dtype() != DType::kF32) return Max(0, x) + Log1p(Exp(-Abs(x)));
-  const ExpConstants& constants = ExpConstantsOf(x.dtype());
-  const FloatFormat& format = FormatOf(x.dtype());
-  auto [word, r] = Reduce(Min(-constants.exp_least, Abs(x)), -1, 0);
-  Expr y = Fma(Slope(r, -1), r, 1);
-  // Beside 1, less than 2^-64 does not matter; a power below 2^-bias is
-  // negative.
-  Expr t = y * Max(0x1p-64, PowerOfTwo(word + format.bias, x.dtype()));
-  y = Fma(y * t, Polynomial(t, kLog1pTail32), y);
-  return Max(0, x) + TimesPowerOfTwo(y, word);
+  constexpr double kEnd = 43;  // the square of e^-43 is normal
+  auto [word, r] = Reduce(Min(kEnd, Abs(x)), -1, FormatOf(x.dtype()).bias);
+  Expr power = PowerOfTwo(word, x.dtype());
+  Expr slope = power * Slope(r, -1);
+  Expr t = Fma(slope, r, power);
+  Expr y = Fma(t * t, Polynomial(t, kLog1pTail32), Max(0, x));
+  return Select(x < -kEnd, ExpValue(x), Fma(slope, r, y) + power);
 }
 
 }  // namespace ocannl
