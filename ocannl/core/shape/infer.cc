@@ -188,6 +188,9 @@ class Inference {
       const std::vector<int>& small = axes_[problem_.RowIndex(cover.covered)];
       for (size_t k = 1; k <= std::min(small.size(), large.size()); ++k) {
         sizes_.Cover(large[large.size() - k], small[small.size() - k]);
+        if (cover.covering.tensor == cover.node) {
+          sizes_.Follow(large[large.size() - k], small[small.size() - k]);
+        }
         rule_of.push_back(static_cast<int>(i));
       }
     }

@@ -10,6 +10,7 @@ namespace ocannl {
 int SizeSystem::Add(RowRole role) {
   const int axis = classes_.Add();
   classes_[axis].role = role;
+  made_.push_back(role == RowRole::kComputed ? Made::kUnknown : Made::kOther);
   return axis;
 }
 
@@ -22,6 +23,11 @@ int SizeSystem::AddName() {
 void SizeSystem::Set(int axis, int64_t size, bool broadcastable) {
   classes_[axis].size = size;
   classes_[axis].broadcastable = broadcastable;
+  made_[axis] = broadcastable ? Made::kOne : Made::kOther;
+}
+
+void SizeSystem::Follow(int result, int operand) {
+  follows_.emplace_back(result, operand);
 }
 
 bool SizeSystem::Equate(int a, int b) {
@@ -64,7 +70,7 @@ void SizeSystem::PropagateUp(int root) {
   for (int edge : smaller.covered) {
     int above = classes_.Find(covers_[edge].covering);
     Class& larger = classes_[above];
-    if (smaller.broadcastable) {
+    if (IsBroadcastable(covers_[edge].covered)) {
       larger.covers_broadcastable = true;
     } else if (larger.size == 0) {
       Assign(above, smaller.size, false);
@@ -82,7 +88,8 @@ void SizeSystem::PropagateDown(int root) {
     int below = classes_.Find(covers_[edge].covered);
     Class& smaller = classes_[below];
     if (smaller.size != 0) {
-      bool fits = smaller.size == size || smaller.broadcastable;
+      bool fits =
+          smaller.size == size || IsBroadcastable(covers_[edge].covered);
       if (larger.size != 0 && !fits) covers_[edge].failed = true;
       continue;
     }
@@ -267,7 +274,31 @@ void SizeSystem::Connect() {
   }
 }
 
+// From the operands up: an axis is a broadcastable 1 once all that it follows
+// are.
+void SizeSystem::FollowOnes() {
+  std::vector<int> ones;
+  for (size_t axis = 0; axis < made_.size(); ++axis) {
+    if (made_[axis] == Made::kOne) ones.push_back(static_cast<int>(axis));
+  }
+  if (ones.empty()) return;
+  std::vector<int> open(made_.size(), 0);  // operands that may be no such 1s
+  std::vector<absl::InlinedVector<int, 2>> followers(made_.size());
+  for (const auto& [result, operand] : follows_) {
+    ++open[result];
+    followers[operand].push_back(result);
+  }
+  for (size_t i = 0; i < ones.size(); ++i) {
+    for (int result : followers[ones[i]]) {
+      if (--open[result] > 0 || made_[result] != Made::kUnknown) continue;
+      made_[result] = Made::kOne;
+      ones.push_back(result);
+    }
+  }
+}
+
 SizeSystem::Unsatisfiable SizeSystem::Solve() {
+  FollowOnes();
   Connect();
   for (int root : classes_.Roots()) {
     const Class& c = classes_[root];

@@ -3,6 +3,7 @@
 // SizeSystem: the size of each axis, from equations and broadcasting.
 //
 //   y covers x   ->   x = y, or x is broadcastable: 1, and nobody gave it
+//   y follows x  ->   a y of size 1 is broadcastable if each such x is
 //   x = 2 * y + k - 2, as windows demand   ->   each from the others
 //
 // Equations of two axes are solved by union-find (unifier.h), the others by
@@ -34,8 +35,11 @@ class SizeSystem {
   // The size of a name, until it is equated with an axis of an array. A part of
   // a concatenation that no array has may be empty: of size 0.
   int AddName();
-  // The size is given. Before any Equate.
+  // The size is given. Before any Equate. A broadcastable 1 stays so, also
+  // where it is equated with a 1 that is given: uses do not change a result.
   void Set(int axis, int64_t size, bool broadcastable);
+  // The result's axis is made of that of an operand.
+  void Follow(int result, int operand);
   // False, and nothing done, if the sizes are known and differ.
   bool Equate(int a, int b);
   // size(axis) >= size; after every Equate.
@@ -71,7 +75,10 @@ class SizeSystem {
   // 0 if unknown: after Solve, a parameter's axis and what depends on it.
   int64_t Size(int axis) const { return classes_[axis].size; }
   // Whether the axis is of a size of 1 that nobody gave.
-  bool IsBroadcastable(int axis) const { return classes_[axis].broadcastable; }
+  bool IsBroadcastable(int axis) const {
+    const Class& c = classes_[axis];
+    return c.broadcastable || (c.size == 1 && made_[axis] == Made::kOne);
+  }
 
  private:
   struct Class {
@@ -114,6 +121,7 @@ class SizeSystem {
 
   void Assign(int axis, int64_t size, bool broadcastable);
   void Connect();
+  void FollowOnes();
   void Propagate();
   void PropagateUp(int root);
   void PropagateDown(int root);
@@ -142,6 +150,10 @@ class SizeSystem {
       &SizeSystem::AssignEmptyParts,   &SizeSystem::AssignRest};
 
   Unifier<Class> classes_;
+  // What the definition of an axis makes of it, whatever its uses say.
+  enum class Made : uint8_t { kUnknown, kOne, kOther };  // a broadcastable 1
+  std::vector<Made> made_;
+  std::vector<std::pair<int, int>> follows_;  // results and operands
   std::vector<CoverEdge> covers_;
   std::vector<Bound> bounds_;
   std::vector<Relation> relations_;

@@ -33,6 +33,24 @@ TEST(SizeSystem, OnlyABroadcastable1IsCoveredByAnotherSize) {
   EXPECT_EQ(sizes.Solve().covers, std::vector<int>{1});
 }
 
+TEST(SizeSystem, AResultBroadcastsWhateverItsUsesSay) {
+  SizeSystem sizes;
+  int given = sizes.Add(RowRole::kComputed),
+      five = sizes.Add(RowRole::kComputed);
+  int one = sizes.Add(RowRole::kComputed), copy = sizes.Add(RowRole::kComputed);
+  int product = sizes.Add(RowRole::kComputed);
+  sizes.Set(given, 1, false);
+  sizes.Set(five, 5, false);
+  sizes.Set(one, 1, true);
+  sizes.Follow(copy, one);
+  sizes.Follow(product, copy);
+  sizes.Follow(product, given);
+  for (int other : {one, copy, product})
+    EXPECT_TRUE(sizes.Equate(given, other));
+  for (int axis : {one, copy, product}) sizes.Cover(five, axis);
+  EXPECT_EQ(sizes.Solve().covers, std::vector<int>{2});
+}
+
 TEST(SizeSystem, ALeafIsWhatItsUsesAreOrABroadcastable1) {
   SizeSystem sizes;
   int three = sizes.Add(RowRole::kComputed),

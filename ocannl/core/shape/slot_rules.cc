@@ -65,8 +65,12 @@ void SlotRules::SetSizes(absl::Span<const std::vector<int>> axes,
                          SizeSystem& sizes) {
   SetWrittenPositions(axes, sizes);
   Names same;  // of one node
+  absl::flat_hash_map<std::string, std::vector<int>> operands;
   for (const SlotRule& slot : problem_.rules.slots) {
-    if (slot.place == 0) same.clear();
+    if (slot.place == 0) {
+      same.clear();
+      operands.clear();
+    }
     if (wrong_.contains(&slot)) continue;
     const std::vector<int>& row = axes[problem_.RowIndex(slot.row)];
     const std::vector<EinsumAxis> names =
@@ -84,6 +88,12 @@ void SlotRules::SetSizes(absl::Span<const std::vector<int>> axes,
       const std::string& name = names[k].name;
       const int axis = same.try_emplace(name, row[k]).first->second;
       named_.AddAxis(slot.node, name, axis);
+      std::vector<int>& of_name = operands[name];
+      if (slot.row.tensor == slot.node) {
+        for (int operand : of_name) sizes.Follow(row[k], operand);
+      } else {
+        of_name.push_back(row[k]);
+      }
       if (sizes.Equate(axis, row[k])) continue;
       error_.Report(slot.node, &ShapeErrors::Size, slot, k, name);
     }
