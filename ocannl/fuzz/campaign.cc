@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/fuzz/campaign.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,9 +13,8 @@
 #include "ocannl/core/schedule/refusal.h"
 #include "ocannl/fuzz/child.h"
 #include "ocannl/fuzz/programs/generate.h"
-#include "ocannl/fuzz/shared_memory.h"
+#include "ocannl/fuzz/run_trials.h"
 #include "ocannl/fuzz/shrink.h"
-#include "ocannl/fuzz/stopwatch.h"
 #include "ocannl/fuzz/trial.h"
 
 namespace ocannl::fuzz {
@@ -30,7 +28,6 @@ constexpr int kSecondsOfATrial = 30;
 
 // What a child has done.
 struct Progress {
-  int64_t programs;
   int64_t mostly_finite;
   DecisionCounts decisions;
   size_t tier;  // that is at work
@@ -60,11 +57,21 @@ class Campaign {
   }
 
   CampaignResult Run() {
-    while (result_.programs < options_.programs && !IsOver() &&
-           static_cast<int64_t>(result_.failures.size()) <
-               options_.max_failures) {
-      RunBatch();
-    }
+    const TrialCount count = RunTrials<Progress>(
+        {.seed = options_.seed,
+         .cases = options_.programs,
+         .seconds = options_.seconds,
+         .of_child = kProgramsOfAChild,
+         .child_seconds = kSecondsOfAChild},
+        [&](uint64_t seed, Progress& progress) { return Try(seed, progress); },
+        [&](const Progress& progress, const FailedTrial* failed) {
+          Add(progress);
+          if (failed != nullptr) AddFailure(*failed, progress.tier);
+          return static_cast<int64_t>(result_.failures.size()) <
+                 options_.max_failures;
+        });
+    result_.programs = count.cases;
+    result_.seconds = count.seconds;
     for (int64_t k = 0; k < result_.programs && !options_.program; ++k) {
       Policies policies = PoliciesOf(options_.seed + k);
       for (int policy = 0; policy < kNumPolicies; ++policy) {
@@ -72,13 +79,10 @@ class Campaign {
         result_.policies[policy] += has ? 1 : 0;
       }
     }
-    result_.seconds = watch_.Seconds();
     return std::move(result_);
   }
 
  private:
-  bool IsOver() const { return watch_.Seconds() > options_.seconds; }
-
   LoopProgram ProgramOf(uint64_t seed) const {
     return options_.program ? *options_.program
                             : Generate(seed, PoliciesOf(seed));
@@ -90,44 +94,33 @@ class Campaign {
            !PoliciesOf(seed).Has(Policy::kLayers);
   }
 
-  // Trials in one child until one fails or there are enough.
-  void RunBatch() {
-    const uint64_t first = options_.seed + result_.programs;
-    const int64_t left = options_.programs - result_.programs;
-    SharedMemory<Progress> progress;
-    ChildResult child = RunInChild(kSecondsOfAChild, [&]() -> std::string {
-      while (progress->programs < std::min(left, kProgramsOfAChild) &&
-             !IsOver()) {
-        uint64_t seed = first + progress->programs;
-        LoopProgram program = ProgramOf(seed);
-        Trial trial(program, KindOf(seed), seed);
-        for (size_t k = 0; k < options_.tiers.size(); ++k) {
-          progress->tier = k;
-          if (!Tries(options_.tiers[k], seed)) continue;
-          std::string difference = trial.Try(*options_.tiers[k].backend());
-          if (!difference.empty()) return difference;
-        }
-        CountDecisions(program, progress->decisions);
-        progress->mostly_finite += trial.MostlyFinite() ? 1 : 0;
-        ++progress->programs;
-      }
-      return "";
-    });
-    result_.programs += progress->programs;
-    result_.mostly_finite += progress->mostly_finite;
-    for (int target = 0; target < kNumTargets; ++target) {
-      for (int k = 0; k < kNumDecisions; ++k) {
-        result_.decisions[target][k] += progress->decisions[target][k];
-      }
+  std::string Try(uint64_t seed, Progress& progress) const {
+    LoopProgram program = ProgramOf(seed);
+    Trial trial(program, KindOf(seed), seed);
+    for (size_t k = 0; k < options_.tiers.size(); ++k) {
+      progress.tier = k;
+      if (!Tries(options_.tiers[k], seed)) continue;
+      std::string difference = trial.Try(*options_.tiers[k].backend());
+      if (!difference.empty()) return difference;
     }
-    if (!child.died && child.text.empty()) return;
-    ++result_.programs;  // The one that failed.
-    AddFailure(first + progress->programs, options_.tiers[progress->tier],
-               child);
+    CountDecisions(program, progress.decisions);
+    progress.mostly_finite += trial.MostlyFinite() ? 1 : 0;
+    return "";
   }
 
-  void AddFailure(uint64_t seed, const ComparedTier& tier,
-                  const ChildResult& result) {
+  void Add(const Progress& progress) {
+    result_.mostly_finite += progress.mostly_finite;
+    for (int target = 0; target < kNumTargets; ++target) {
+      for (int k = 0; k < kNumDecisions; ++k) {
+        result_.decisions[target][k] += progress.decisions[target][k];
+      }
+    }
+  }
+
+  void AddFailure(const FailedTrial& failed, size_t tier_number) {
+    const uint64_t seed = failed.seed;
+    const ChildResult& result = failed.result;
+    const ComparedTier& tier = options_.tiers[tier_number];
     const std::string check = FailedCheck(result.text);
     for (Failure& failure : result_.failures) {
       if (check.empty() || failure.tier != tier.name) continue;
@@ -159,7 +152,6 @@ class Campaign {
   }
 
   const CampaignOptions& options_;
-  const Stopwatch watch_;
   CampaignResult result_;
 };
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -40,10 +39,9 @@
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/runtime/npy.h"
 #include "ocannl/core/schedule/rewrite/script.h"
-#include "ocannl/fuzz/child.h"
 #include "ocannl/fuzz/notation/check_text.h"
 #include "ocannl/fuzz/notation/random_text.h"
-#include "ocannl/fuzz/shared_memory.h"
+#include "ocannl/fuzz/run_trials.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
 #include "tests/checkpoint/samples.h"
 #include "tests/support/mutated.h"
@@ -92,7 +90,6 @@ void LimitMemory() {
 
 // What a child has done.
 struct Progress {
-  int64_t tried;
   int64_t used;
 };
 
@@ -108,44 +105,36 @@ std::string Keep(const std::string& name, uint64_t seed,
 }
 
 void Attack(const std::string& name, const Make& make, const Use& use) {
-  constexpr int64_t kInputsOfAChild = 500;
-  constexpr int kSecondsOfAChild = 3600;
   const int64_t runs = FromEnvironment("HOSTILE_RUNS", 2000);
   const auto seed = static_cast<uint64_t>(FromEnvironment("HOSTILE_SEED", 1));
-  const auto start = std::chrono::steady_clock::now();
+  auto input_of = [&](uint64_t input_seed) {
+    Random random(input_seed);
+    return make(random);
+  };
   int failures = 0;
   int64_t used = 0;
-  for (int64_t done = 0; done < runs && failures < 10;) {
-    const int64_t part = std::min(runs - done, kInputsOfAChild);
-    auto input_of = [&](int64_t k) {
-      Random random(seed + done + k);
-      return make(random);
-    };
-    fuzz::SharedMemory<Progress> progress;
-    const fuzz::ChildResult child =
-        fuzz::RunInChild(kSecondsOfAChild, [&]() -> std::string {
-          LimitMemory();
-          for (; progress->tried < part; ++progress->tried) {
-            progress->used += UseOne(use, input_of(progress->tried));
-          }
-          return "";
-        });
-    const int64_t last = progress->tried;
-    used += progress->used;
-    if (child.died) {
-      ++failures;
-      ADD_FAILURE() << name << ", seed " << seed + done + last << ": "
-                    << child.text << "\n"
-                    << Keep(name, seed + done + last, input_of(last));
-    }
-    done += last + (child.died ? 1 : 0);
-  }
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
+  const fuzz::TrialCount count = fuzz::RunTrials<Progress>(
+      {.seed = seed,
+       .cases = runs,
+       .seconds = 1e9,
+       .of_child = 500,
+       .child_seconds = 3600},
+      [&](uint64_t input_seed, Progress& progress) {
+        LimitMemory();
+        progress.used += UseOne(use, input_of(input_seed));
+        return "";
+      },
+      [&](const Progress& progress, const fuzz::FailedTrial* failed) {
+        used += progress.used;
+        if (failed == nullptr) return true;
+        ADD_FAILURE() << name << ", seed " << failed->seed << ": "
+                      << failed->result.text << "\n"
+                      << Keep(name, failed->seed, input_of(failed->seed));
+        return ++failures < 10;
+      });
   std::printf("%s: seed %" PRIu64 ", %" PRId64 " inputs, %" PRId64
               " of them used, %d failures, %.0f s\n",
-              name.c_str(), seed, runs, used, failures, seconds);
+              name.c_str(), seed, runs, used, failures, count.seconds);
   // Else they would say nothing about what comes behind the first checks.
   EXPECT_TRUE(used > 0 || runs < 1000);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/fuzz/batches/batch_campaign.h"
 
-#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -13,8 +12,7 @@
 #include "ocannl/fuzz/batches/random_case.h"
 #include "ocannl/fuzz/batches/shrink_case.h"
 #include "ocannl/fuzz/child.h"
-#include "ocannl/fuzz/shared_memory.h"
-#include "ocannl/fuzz/stopwatch.h"
+#include "ocannl/fuzz/run_trials.h"
 #include "ocannl/jit/vcode/isa.h"
 
 namespace ocannl::fuzz {
@@ -28,7 +26,6 @@ constexpr int kSecondsOfACase = 60;
 
 // What a child has done.
 struct Progress {
-  int64_t cases;
   int64_t pairs;
   size_t tier;  // that is at work
 };
@@ -47,23 +44,35 @@ std::string Differs(const BatchCase& one, const ComparedTier& tier) {
 class BatchCampaign {
  public:
   explicit BatchCampaign(const BatchCampaignOptions& options)
-      : options_(options), cases_(options.only ? 1 : options.cases) {
+      : options_(options) {
     result_.seed = options.seed;
   }
 
   BatchCampaignResult Run() {
-    while (result_.cases < cases_ && !IsOver() &&
-           static_cast<int64_t>(result_.failures.size()) <
-               options_.max_failures) {
-      RunChild();
-    }
-    result_.seconds = watch_.Seconds();
+    const TrialCount count = RunTrials<Progress>(
+        {.seed = options_.seed,
+         .cases = options_.only ? 1 : options_.cases,
+         .seconds = options_.seconds,
+         .of_child = kCasesOfAChild,
+         .child_seconds = kSecondsOfAChild},
+        [&](uint64_t seed, Progress& progress) {
+          return TryCase(CaseOf(seed), progress);
+        },
+        [&](const Progress& progress, const FailedTrial* failed) {
+          result_.pairs += progress.pairs;
+          if (failed != nullptr) {
+            AddFailure(failed->seed, options_.tiers[progress.tier],
+                       failed->result.text);
+          }
+          return static_cast<int64_t>(result_.failures.size()) <
+                 options_.max_failures;
+        });
+    result_.cases = count.cases;
+    result_.seconds = count.seconds;
     return std::move(result_);
   }
 
  private:
-  bool IsOver() const { return watch_.Seconds() > options_.seconds; }
-
   BatchCase CaseOf(uint64_t seed) const {
     return options_.only ? *options_.only : RandomBatchCase(seed);
   }
@@ -78,29 +87,8 @@ class BatchCampaign {
       std::string difference = trial->Try(*options_.tiers[k].backend());
       if (!difference.empty()) return difference;
     }
-    ++progress.cases;
     progress.pairs += static_cast<int64_t>(one.batches.size()) - 1;
     return "";
-  }
-
-  // Tries cases in one child until one fails or there are enough.
-  void RunChild() {
-    const uint64_t first = options_.seed + result_.cases;
-    const int64_t left = std::min(cases_ - result_.cases, kCasesOfAChild);
-    SharedMemory<Progress> progress;
-    ChildResult child = RunInChild(kSecondsOfAChild, [&]() -> std::string {
-      while (progress->cases < left && !IsOver()) {
-        std::string error = TryCase(CaseOf(first + progress->cases), *progress);
-        if (!error.empty()) return error;
-      }
-      return "";
-    });
-    result_.cases += progress->cases;
-    result_.pairs += progress->pairs;
-    if (child.text.empty()) return;
-    ++result_.cases;  // The one that failed.
-    AddFailure(first + progress->cases, options_.tiers[progress->tier],
-               std::move(child.text));
   }
 
   void AddFailure(uint64_t seed, const ComparedTier& tier,
@@ -118,8 +106,6 @@ class BatchCampaign {
   }
 
   const BatchCampaignOptions& options_;
-  const int64_t cases_;
-  const Stopwatch watch_;
   BatchCampaignResult result_;
 };
 

@@ -15,7 +15,7 @@
 #include "ocannl/core/tensor/shape.h"
 #include "ocannl/fuzz/child.h"
 #include "ocannl/fuzz/notation/random_graph.h"
-#include "ocannl/fuzz/shared_memory.h"
+#include "ocannl/fuzz/run_trials.h"
 #include "ocannl/fuzz/stopwatch.h"
 
 namespace ocannl::fuzz {
@@ -30,7 +30,6 @@ constexpr double kSecondsToShrink = 60;
 
 // What a child has done.
 struct Progress {
-  int64_t texts;
   std::array<int64_t, TextOutcome::kNumStages> stages;
   int64_t open;
 };
@@ -133,6 +132,19 @@ RandomText TextOf(const TextCampaignOptions& options, uint64_t seed) {
                                : MakeGraph(seed);
 }
 
+// The text that failed, made small.
+TextFailure FailureOf(const TextCampaignOptions& options,
+                      const FailedTrial& failed) {
+  TextFailure failure = {.seed = failed.seed,
+                         .text = TextOf(options, failed.seed),
+                         .error = failed.result.text};
+  const CodeTrial trial = {options.tiers, failed.seed};
+  Shrink(failure.text, trial);
+  std::string error = ErrorOf(failure.text, trial);
+  if (!error.empty()) failure.error = std::move(error);
+  return failure;
+}
+
 // The command that shows the text to a user, and what it is.
 std::string Describe(const TextFailure& failure) {
   std::string text =
@@ -149,46 +161,35 @@ std::string Describe(const TextFailure& failure) {
 
 TextCampaignResult RunTextCampaign(const TextCampaignOptions& options) {
   MakeRefusalsFatal();
-  const Stopwatch watch;
   TextCampaignResult result;
   result.seed = options.seed;
-  auto is_over = [&] {
-    return result.texts >= options.texts || watch.Seconds() > options.seconds ||
-           static_cast<int64_t>(result.failures.size()) >= options.max_failures;
-  };
-  while (!is_over()) {
-    const uint64_t first = options.seed + result.texts;
-    const int64_t left = std::min(options.texts - result.texts, kTextsOfAChild);
-    SharedMemory<Progress> progress;
-    ChildResult child = RunInChild(kSecondsOfAChild, [&]() -> std::string {
-      while (progress->texts < left && watch.Seconds() <= options.seconds) {
-        const uint64_t seed = first + progress->texts;
+  const TrialCount count = RunTrials<Progress>(
+      {.seed = options.seed,
+       .cases = options.texts,
+       .seconds = options.seconds,
+       .of_child = kTextsOfAChild,
+       .child_seconds = kSecondsOfAChild},
+      [&](uint64_t seed, Progress& progress) -> std::string {
         TextOutcome outcome =
             CheckInTime(TextOf(options, seed), {options.tiers, seed});
         if (!outcome.error.empty()) return outcome.error;
-        ++progress->stages[outcome.stage];
-        progress->open += outcome.open ? 1 : 0;
-        ++progress->texts;
-      }
-      return "";
-    });
-    result.texts += progress->texts;
-    result.open += progress->open;
-    for (size_t k = 0; k < result.stages.size(); ++k) {
-      result.stages[k] += progress->stages[k];
-    }
-    if (child.text.empty()) continue;
-    ++result.texts;  // The one that failed.
-    const uint64_t seed = first + progress->texts;
-    TextFailure failure = {
-        .seed = seed, .text = TextOf(options, seed), .error = child.text};
-    const CodeTrial trial = {options.tiers, seed};
-    Shrink(failure.text, trial);
-    std::string error = ErrorOf(failure.text, trial);
-    if (!error.empty()) failure.error = std::move(error);
-    result.failures.push_back(std::move(failure));
-  }
-  result.seconds = watch.Seconds();
+        ++progress.stages[outcome.stage];
+        progress.open += outcome.open ? 1 : 0;
+        return "";
+      },
+      [&](const Progress& progress, const FailedTrial* failed) {
+        result.open += progress.open;
+        for (size_t k = 0; k < result.stages.size(); ++k) {
+          result.stages[k] += progress.stages[k];
+        }
+        if (failed != nullptr) {
+          result.failures.push_back(FailureOf(options, *failed));
+        }
+        return static_cast<int64_t>(result.failures.size()) <
+               options.max_failures;
+      });
+  result.texts = count.cases;
+  result.seconds = count.seconds;
   return result;
 }
 
