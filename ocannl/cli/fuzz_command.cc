@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 #include "ocannl/cli/commands.h"
 #include "ocannl/cli/input.h"
 #include "ocannl/core/base/file.h"
@@ -50,6 +51,17 @@ absl::StatusOr<std::vector<std::string>> ReadCorpus(
                                           error.message(),
                                           "; name a directory, such as "
                                           "tests/golden"));
+}
+
+// Error: a flag without an effect in the campaign, such as --notation.
+absl::Status CheckEffects(const CommandLine& line, absl::string_view campaign,
+                          absl::Span<const absl::string_view> without) {
+  for (absl::string_view flag : without) {
+    if (!line.Has(flag)) continue;
+    return UserError("--", flag, " has no effect with ", campaign,
+                     "; leave one of them out");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status FuzzNotation(const CommandLine& line,
@@ -96,6 +108,8 @@ absl::Status FuzzBatches(const CommandLine& line,
                             fuzz::FindComparedTiers(fuzz::BatchTiers()));
   }
   if (!line.positional().empty()) {
+    OCANNL_RETURN_IF_ERROR(CheckEffects(line, "a file of one case",
+                                        {"programs", "seed", "seconds"}));
     OCANNL_ASSIGN_OR_RETURN(std::string text,
                             ReadFile(UserPath(line.positional()[0])));
     OCANNL_ASSIGN_OR_RETURN(options.only, fuzz::ParseBatchCase(text));
@@ -129,12 +143,21 @@ absl::Status FuzzCommand(const CommandLine& line, std::ostream& out) {
       absl::StrSplit(line.GetString("tiers"), ',', absl::SkipEmpty());
   OCANNL_ASSIGN_OR_RETURN(options.tiers, fuzz::FindComparedTiers(names));
   if (batches) {
+    OCANNL_RETURN_IF_ERROR(
+        CheckEffects(line, "--batches", {"notation", "graphs", "verbose"}));
     return FuzzBatches(line,
                        {.seed = options.seed,
                         .cases = options.programs,
                         .seconds = options.seconds,
                         .tiers = options.tiers},
                        out);
+  }
+  if (graphs) {
+    OCANNL_RETURN_IF_ERROR(
+        CheckEffects(line, "--graphs", {"notation", "verbose", "out"}));
+  } else if (notation) {
+    OCANNL_RETURN_IF_ERROR(
+        CheckEffects(line, "--notation", {"tiers", "verbose", "out"}));
   }
   if (notation || graphs) {
     fuzz::TextCampaignOptions texts = {.seed = options.seed,
