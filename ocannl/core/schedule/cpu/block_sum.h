@@ -22,12 +22,13 @@
 namespace ocannl {
 
 struct BlockSum {
-  std::vector<NestLoop> loops;  // of the second nest, as the first one's
+  std::vector<NestLoop> loops;  // of the second nest, in the order of the first
   Contraction contraction;
 };
 
-// nullopt: `next` does not add up the results of `nest`, or these stay in L2
-// and there are more blocks than tiles, so that blocks had better be parallel.
+// nullopt: `next` does not add up the results of `nest`; or blocks are better
+// parallel, as there are no outer loops, fewer tiles, and the results stay in
+// L2; or A, which is packed for all blocks at once, is larger than the results.
 std::optional<BlockSum> PlanBlockSum(LoopProgram& program,
                                      const PerfectNest& nest,
                                      const CanonicalNest& next,

@@ -26,6 +26,7 @@ class ContractScheduler {
       : rewriter_(rewriter),
         nest_(contraction.nest),
         plan_(contraction.plan),
+        epilogue_(contraction.epilogue),
         tiled_(std::move(tiled)) {}
 
   absl::Status Run() {
@@ -34,6 +35,7 @@ class ContractScheduler {
     for (const Microkernel& kernel : tiled_.kernels) {
       OCANNL_RETURN_IF_ERROR(Finish(kernel));
     }
+    OCANNL_RETURN_IF_ERROR(PrivatizeSums());
     // Private buffers are of one statement.
     OCANNL_RETURN_IF_ERROR(rewriter_.EncloseSerial());
     return rewriter_.RemoveUnitLoops();
@@ -195,9 +197,19 @@ class ContractScheduler {
     return rewriter_.Privatize(nest_.set.target.buffer, region);
   }
 
+  // Blocks of a cascaded sum are added up in L1 where the cells of a tile are
+  // apart in the result.
+  absl::Status PrivatizeSums() {
+    if (!plan_.cascade || tiled_.kernels.size() > 1) return absl::OkStatus();
+    const Access& sum = epilogue_.sets[0].target;
+    if (StrideAlong(plan_.loops.n, sum) == 1) return absl::OkStatus();
+    return rewriter_.Privatize(sum.buffer, NestRegion(tiled_.cascades[0]));
+  }
+
   NestRewriter& rewriter_;
   const PerfectNest& nest_;
   const ContractPlan& plan_;
+  const Epilogue& epilogue_;
   const TiledContract tiled_;
 };
 

@@ -275,10 +275,14 @@ class NestFuser {
         PlanBlockSum(program_, nest, waiting_.front().nest, target_);
     const BufferId buffer = nest.set.target.buffer;
     if (!sum || !body_.TakeZeroOut(buffer)) return false;
+    NestRewriter of_sum = RewriterOf(waiting_.front());
+    OCANNL_RETURN_IF_ERROR(of_sum.Reorder(sum->loops));
+    Block block;
+    std::move(of_sum).MoveTo(block);
     NestRewriter rewriter = RewriterOf(first);
     OCANNL_RETURN_IF_ERROR(rewriter.AbsorbZeroOut(buffer, nest.outputs.back()));
-    OCANNL_RETURN_IF_ERROR(rewriter.FuseWith(
-        nest.outputs, std::move(waiting_.front().stmt), sum->loops));
+    OCANNL_RETURN_IF_ERROR(
+        rewriter.FuseWith(nest.outputs, std::move(block.stmts[0]), sum->loops));
     AppendComments(waiting_.front().comments);
     waiting_.pop_front();
     plain_ = plain_ > 0 ? plain_ - 1 : 0;

@@ -55,7 +55,11 @@ class ContractTiler {
     if (plan_.has_k_blocks() && !plan_.packed_b) {
       std::swap(order_[3], order_[4]);
     }
-    const Axis k = {kKBlock, kK, &plan_.blocks.k};
+    if (plan_.cascade) {
+      cascade_ = {{.first = 0, .count = plan_.cascade->extent, .size = 1}};
+    }
+    // Blocks of a cascaded sum are blocks of k.
+    const Axis k = {kKBlock, kK, plan_.cascade ? &cascade_ : &plan_.blocks.k};
     axes_.push_back({kNBlock, kN, &plan_.tiles.n});
     axes_.push_back({kMTile, kM, &plan_.tiles.m});
     axes_.push_back({kQTile, kQ, &plan_.tiles.q});
@@ -65,7 +69,7 @@ class ContractTiler {
     } else if (plan_.has_k_blocks()) {
       axes_.insert(axes_.begin() + 1, k);
     } else if (plan_.cascade) {
-      AddCascade();
+      AddCascade(k);
     }
   }
 
@@ -99,11 +103,9 @@ class ContractTiler {
   }
 
  private:
-  // Blocks of a cascaded sum are blocks of k. Where there is but one panel,
-  // they run inside of tiles, so that those are parallel.
-  void AddCascade() {
-    cascade_ = {{.first = 0, .count = plan_.cascade->extent, .size = 1}};
-    const Axis k = {kKBlock, kK, &cascade_};
+  // Where there is but one panel, the blocks of a cascaded sum run inside of
+  // tiles, so that those are parallel.
+  void AddCascade(const Axis& k) {
     const bool has_panels =
         plan_.tiles.n.size() > 1 || plan_.tiles.n[0].count > 1;
     if (has_panels || !plan_.is_parallel || !plan_.loops.outer.empty()) {
@@ -137,6 +139,9 @@ class ContractTiler {
     OCANNL_ASSIGN_OR_RETURN(std::vector<Loops> parts, Tiles(loops, axis));
     for (Loops& part : parts) {
       if (tiles == kNBlock) OCANNL_RETURN_IF_ERROR(BlockPanels(part));
+      if (tiles == kKBlock && plan_.cascade) {
+        tiled_.cascades.push_back(*part.at[kKBlock]);
+      }
       const std::vector<NestLoop> order = From(tiles, part);
       OCANNL_RETURN_IF_ERROR(rewriter_.Reorder(order));
       AddParallel(part, tiles);

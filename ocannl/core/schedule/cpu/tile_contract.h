@@ -39,6 +39,7 @@ struct TiledContract {
   size_t sum = 0;     // which of the statements of a microkernel
   std::vector<Microkernel> kernels;
   std::vector<Block> blocks;
+  std::vector<NestLoop> cascades;  // loops over blocks of a cascaded sum
 };
 
 absl::StatusOr<TiledContract> TileContract(NestRewriter& rewriter,

@@ -27,7 +27,8 @@ struct CacheBlocks {
   // Of the outermost reduced loop; their size is kc.
   std::vector<TileRange> k;
   // Loop order: blocks of k run inside of the outermost loop and outside of all
-  // others, where a block holds what all tiles read of the operands.
+  // others, where a block holds what all tiles read of the operands. So may the
+  // blocks of a cascaded sum (plan.h).
   bool k_outside_tiles = false;
   // nc / nr. It divides the number of panels. Where B is not packed and each k
   // reads less than a page of a longer row, the panels that take a page.
