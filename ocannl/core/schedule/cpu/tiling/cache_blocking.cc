@@ -30,7 +30,6 @@ constexpr int64_t kMinTilesToPackA = 6;
 // have conflict misses, as they fall in half of the sets.
 constexpr int64_t kMinTilesToPackLarge = 4;
 constexpr int64_t kMinTilesToPackConflicting = 16;
-constexpr int64_t kL2SetPeriod = 64 * 1024;  // bytes that fall in one set
 // Shorter rows of a target that does not stay in L2 gain nothing from blocks of
 // panels: `ocannl run product.ll --time` of 4 x 256 rows, 256 steps and 256,
 // 512 and 1024 columns takes 1.00, 0.93 and 0.87 of the time of single panels.

@@ -126,8 +126,11 @@ constexpr int64_t kMaxGemvUnroll = 16;
 constexpr int64_t kMaxQTile = 6;
 // Likewise, where B is transposed in registers: two vectors hide latency, and
 // more rows of B would evict each other from L1. A step of 16 reads whole
-// lines; shorter loops are unrolled whole.
+// lines; shorter loops are unrolled whole. Lines that are prefetched would
+// evict each other from L2 where more rows than it has ways fall in one set
+// (`bazel run //experiments:bench -- --filter=rows1`: 512 x 32768).
 constexpr int64_t kMaxTransposedVectors = 2;
+constexpr int64_t kL2Ways = 16;
 constexpr int64_t kTransposedUnroll = 16;
 constexpr int64_t kMaxTransposedUnroll = 64;
 
@@ -158,7 +161,13 @@ bool IsGemv(const ContractShape& shape, const Target& target) {
 // The vectors of a row. Of a matrix-vector product, B streams from L2 fastest
 // in long contiguous runs. A sum needs registers for nothing but accumulators.
 int64_t MaxVectors(const ContractShape& shape, const Target& target) {
-  if (shape.TransposesInRegisters(target)) return kMaxTransposedVectors;
+  if (shape.TransposesInRegisters(target)) {
+    const ContractShape::Operand& b = shape.operands[*shape.b];
+    const int64_t distance = std::gcd(b.n * b.cell_bytes, kL2SetPeriod);
+    const int64_t rows = kL2Ways * kL2SetPeriod / distance;
+    return std::clamp<int64_t>(rows / shape.Lanes(target), 1,
+                               kMaxTransposedVectors);
+  }
   if (!IsGemv(shape, target)) return kMaxVectorsPerRow;
   const bool sums_rows =
       shape.is_sum && shape.b && shape.operands[*shape.b].n == 1;

@@ -21,6 +21,9 @@
 
 namespace ocannl {
 
+// Lines at this distance, in bytes, fall in one set of L2.
+inline constexpr int64_t kL2SetPeriod = 64 * 1024;
+
 struct ContractShape {
   // Strides are in cells; 0 where it does not depend on the loop.
   struct Operand {
