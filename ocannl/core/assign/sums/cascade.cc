@@ -16,11 +16,18 @@
 #include "ocannl/core/assign/loops.h"
 #include "ocannl/core/assign/sums/find_lanes.h"
 #include "ocannl/core/base/unique_name.h"
+#include "ocannl/core/index/division.h"
 #include "ocannl/core/index/injective.h"
 #include "ocannl/core/index/projections.h"
 
 namespace ocannl {
 namespace {
+
+// The most cells of partial sums that an array has, but of so many blocks it
+// has them, so that these can run in parallel. Code is longer where there are
+// more such arrays, one after the other.
+constexpr double kMostPartialSums = 1 << 22;
+constexpr int64_t kFewestBlocks = 8;
 
 std::vector<IteratorId> ReducedLoops(const Assign& assign) {
   std::vector<IteratorId> loops;
@@ -79,8 +86,9 @@ std::optional<Form> FormOf(const Assignments& code, const Assign& assign) {
 // How a sum is cut along a reduced loop.
 struct Cut {
   IteratorId loop;
-  int64_t rows;    // iterations of a block
-  int64_t blocks;  // all of them, two or more; the last one may be shorter
+  int64_t rows;     // iterations of a block
+  int64_t blocks;   // all of them, two or more; the last one may be shorter
+  bool has_blocks;  // a block is of blocks itself
   Form form;
 
   bool in_lanes() const { return form.lanes > 0; }
@@ -100,10 +108,18 @@ std::optional<Cut> FindCut(const Assign& assign,
       reduced, [&](IteratorId k) { return assign.extents[k] > 1; });
   const int64_t extent = assign.extents[loop];
   const double inner = terms / static_cast<double>(extent);
-  const int64_t rows = std::max<int64_t>(static_cast<int64_t>(most / inner), 1);
+  int64_t rows = std::max<int64_t>(static_cast<int64_t>(most / inner), 1);
+  // The sums of blocks are a sum in blocks too. Contractions have large partial
+  // sums, so they are cut into those first, and then these into blocks.
+  bool has_blocks = false;
+  while (form->is_contraction && CeilDiv(extent, rows) > kSumBlock) {
+    rows *= kSumBlock;
+    has_blocks = true;
+  }
   return Cut{.loop = loop,
              .rows = rows,
-             .blocks = (extent - 1) / rows + 1,
+             .blocks = CeilDiv(extent, rows),
+             .has_blocks = has_blocks,
              .form = *form};
 }
 
@@ -145,20 +161,36 @@ class Cascader {
     const int64_t rest = assign.extents[cut->loop] - before * cut->rows;
     // One chain of blocks: the last one is apart where it is shorter, or
     // pointwise users of the sum are fused with a contraction.
+    const int64_t most = MostAtOnce(assign, *cut);
+    const bool has_users = form->is_contraction && !sums_.contains(assign.lhs);
     const bool is_apart = !cut->in_lanes() && cut->blocks <= kSumBlock &&
-                          (form->is_contraction || rest < cut->rows);
+                          (has_users || rest < cut->rows || cut->blocks > most);
     if (!is_apart) return AddBlocks(assign, *cut, 0, cut->blocks, !is_neutral);
     // The first block starts with the target.
     const int64_t first = before == 1 || !is_neutral ? 1 : 0;
     if (first > 0) {
       Add(Part(assign, *cut, 0, std::nullopt, cut->rows), is_neutral, form);
     }
-    if (before > first + 1) {
-      AddBlocks(assign, *cut, first, before, /*copies_target=*/false);
-    } else if (before > first) {
-      AddOne(assign, *cut, cut->rows, cut->rows);
+    for (int64_t next = first; next < before; next += most) {
+      const int64_t end = std::min(next + most, before);
+      if (end - next > 1) {
+        AddBlocks(assign, *cut, next, end, /*copies_target=*/false);
+      } else {
+        AddOne(assign, *cut, next * cut->rows, cut->rows);
+      }
     }
     AddOne(assign, *cut, before * cut->rows, rest);
+  }
+
+  // So many blocks have partial sums at once. A block may be of blocks itself.
+  static int64_t MostAtOnce(const Assign& assign, const Cut& cut) {
+    double cells = 1;
+    for (IteratorId loop : assign.extents.ids()) {
+      if (DependsOn(assign.lhs_indices, loop)) cells *= assign.extents[loop];
+    }
+    const double most = kMostPartialSums / cells;
+    return cut.has_blocks ? std::clamp<int64_t>(most / kSumBlock, 1, kSumBlock)
+                          : std::clamp<int64_t>(most, kFewestBlocks, kSumBlock);
   }
 
   // One block, of `rows` iterations from `first` on, is added to the target.

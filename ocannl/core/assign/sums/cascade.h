@@ -29,14 +29,18 @@
 
 namespace ocannl {
 
-// The most terms of a block. These are part of what a program means.
-//
-// Of a contraction (find_lanes.h). A multiple of each kc that caches
-// ask for (`bazel run //experiments:bench -- --filter=gemm`).
-inline constexpr int64_t kContractionBlock = 1024;
-// Of other chains, and of a lane (`bazel run //experiments:bench --
-// --filter=reduce,columns`).
-inline constexpr int64_t kSumBlock = 128;
+// The most terms of a block. These are part of what a program means; a build
+// can define others to measure them (docs/numerics.md).
+#ifndef OCANNL_CONTRACTION_BLOCK
+#define OCANNL_CONTRACTION_BLOCK 1024
+#endif
+#ifndef OCANNL_SUM_BLOCK
+#define OCANNL_SUM_BLOCK 128
+#endif
+// Of a contraction (find_lanes.h). A multiple of each kc that caches ask for.
+inline constexpr int64_t kContractionBlock = OCANNL_CONTRACTION_BLOCK;
+// Of other chains, and of a lane.
+inline constexpr int64_t kSumBlock = OCANNL_SUM_BLOCK;
 
 struct Cascade {
   Assignments code;
