@@ -64,7 +64,7 @@ ROOMS = {
     "ocannl/flags": 900,
     "ocannl/fuzz": 9_900,
     "ocannl/interp": 1_700,
-    "ocannl/jit": 10_500,
+    "ocannl/jit": 10_750,
     "ocannl/tiers": 1_300,
     "ocannl/train": 18_400,
     "ocannl/tune": 2_350,

@@ -108,9 +108,11 @@ class Assembly {
       debug->text = Print(program);
       debug->rows = LinesOf(program, blocks);
     }
+    program.body = {};  // VCode takes memory in its place
     OCANNL_ASSIGN_OR_RETURN(
-        nests_, LowerToVcode(program, blocks, isa, /*observer=*/nullptr, skip,
-                             /*has_text=*/logger != nullptr));
+        nests_,
+        LowerToVcode(program, blocks, isa, /*observer=*/nullptr, skip,
+                     /*has_text=*/logger != nullptr || debug != nullptr));
     CHECK(code_.init(asmjit::Environment::host()) == asmjit::kErrorOk);
     code_.setErrorHandler(&errors_);
     if (logger != nullptr) code_.setLogger(logger);

@@ -98,7 +98,18 @@ int CheckText(LoopProgram program, Isa isa) {
         << "after " << pass << "\n"
         << text;
   };
-  EXPECT_TRUE(LowerToVcode(program, SplitNests(program.body), isa, check).ok());
+  const std::vector<Block> blocks = SplitNests(program.body);
+  absl::StatusOr<std::vector<Nest>> each =
+      LowerToVcode(program, blocks, isa, check);
+  absl::StatusOr<std::vector<Nest>> once =
+      LowerToVcode(program, blocks, isa, nullptr, {}, /*has_text=*/false);
+  EXPECT_TRUE(each.ok() && once.ok());
+  // Equal nests come out as each does by itself, but for its lines.
+  for (size_t k = 0; k < blocks.size(); ++k) {
+    (*each)[k].source_lines.clear();
+    (*once)[k].source_lines.clear();
+    EXPECT_TRUE((*once)[k] == (*each)[k]) << "nest " << k;
+  }
   return nests;
 }
 

@@ -6,9 +6,11 @@
 #include <variant>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/jit/vcode/passes/nest_form.h"
 #include "ocannl/jit/vcode/passes/passes.h"
 #include "ocannl/jit/vcode/select/select.h"
 #include "ocannl/jit/vcode/verify.h"
@@ -66,6 +68,12 @@ const For* FindSharedLoop(const Block& block) {
   return nullptr;
 }
 
+// A nest of its form: its number and what it calls things.
+struct Known {
+  size_t number;
+  NestForm form;
+};
+
 }  // namespace
 
 absl::Span<const VcodePass> VcodePasses() { return kPasses; }
@@ -76,8 +84,20 @@ absl::StatusOr<std::vector<Nest>> LowerToVcode(
     bool has_text) {
   std::vector<Nest> nests;
   nests.reserve(blocks.size());
+  const bool has_lines = has_text || observer;
+  absl::flat_hash_map<std::vector<int64_t>, Known> known;
   for (const Block& block : blocks) {
-    Nest nest = Select(program, block, isa, has_text || observer);
+    if (!has_lines) {
+      NestForm form = FormOf(program, block);
+      const auto [first, is_new] = known.try_emplace(std::move(form.words));
+      if (!is_new) {
+        const auto& [number, of_first] = first->second;
+        nests.push_back(Renamed(nests[number], of_first, form));
+        continue;
+      }
+      first->second = {nests.size(), std::move(form)};
+    }
+    Nest nest = Select(program, block, isa, has_lines);
     if (const For* shared = FindSharedLoop(block)) {
       CHECK_EQ(nest.loops[0].iterator, shared->iterator);
       nest.loops[0].is_parallel = true;

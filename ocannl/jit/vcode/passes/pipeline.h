@@ -36,8 +36,9 @@ using VcodeObserver =
 // loop that is all that a nest does is marked as such. The optional passes of
 // the names in `skip` are left out. Error, a bug of ours: a nest that comes
 // out, or, with an observer, that any pass leaves, is not valid
-// (vcode/verify.h). Without an observer, nests have the text of their
-// statements only if `has_text`.
+// (vcode/verify.h). Without an observer, nests have the source lines of their
+// statements only if `has_text`: those that are equal but for names
+// (nest_form.h) are lowered once.
 absl::StatusOr<std::vector<Nest>> LowerToVcode(
     LoopProgram& program, absl::Span<const Block> blocks, Isa isa,
     const VcodeObserver& observer = nullptr,

@@ -70,6 +70,38 @@ TEST(PipelineTest, LeavesPassesOut) {
                                  "fold_inserts", "legalize", "stream_stores"));
 }
 
+// The second one is the first with other names; the rest read other buffers, in
+// another order, or are of another size.
+constexpr char kAlikeNests[] = R"(
+p ():
+  inout w1 : f32[40]; inout w2 : f32[40]; inout w3 : f32[41];
+  in g1 : f32[40]; in g2 : f32[40]; in g3 : f32[41];
+  for i1 = 0 to 39 { w1[i1] := w1[i1] - g1[i1]; }
+  for i7 = 0 to 39 { w2[i7] := w2[i7] - g2[i7]; }
+  for i2 = 0 to 39 { w2[i2] := w1[i2] - g2[i2]; }
+  for i3 = 0 to 39 { w1[i3] := g1[i3] - w1[i3]; }
+  for i4 = 0 to 40 { w3[i4] := w3[i4] - g3[i4]; }
+)";
+
+TEST(PipelineTest, LowersEqualNestsOnce) {
+  LoopProgram program = MustParse(kAlikeNests);
+  const std::vector<Block> blocks = SplitNests(program.body);
+  for (Isa isa : kIsas) {
+    std::vector<Nest> each = *LowerToVcode(program, blocks, isa);
+    std::vector<Nest> once = *LowerToVcode(program, blocks, isa, nullptr, {},
+                                           /*has_text=*/false);
+    ASSERT_EQ(each.size(), 5);
+    ASSERT_EQ(once.size(), 5);
+    const Stmt* first = once[0].source_lines[0].stmt;
+    for (size_t k = 0; k < once.size(); ++k) {
+      EXPECT_EQ(once[k].source_lines[0].stmt == first, k < 2) << k;
+      each[k].source_lines.clear();
+      once[k].source_lines.clear();
+      EXPECT_TRUE(once[k] == each[k]) << k;
+    }
+  }
+}
+
 struct Fault {
   const char* expected;
   std::function<void(Nest& nest, Inst& add, Inst& store)> make;

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/jit/vcode/passes/nest_form.h"
+
+#include <utility>
+#include <variant>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/overload.h"
+#include "ocannl/core/loop/walk.h"
+
+namespace ocannl::jit {
+namespace {
+
+class FormWriter {
+ public:
+  explicit FormWriter(const LoopProgram& program) : program_(program) {}
+
+  NestForm Run(const Block& block) && {
+    WalkLoops(block, [&](const For& loop) {
+      form_.iterators.push_back(loop.iterator);
+    });
+    // Ascending, as the terms of an index are.
+    absl::c_sort(form_.iterators);
+    Write(block);
+    return std::move(form_);
+  }
+
+ private:
+  template <class... Numbers>
+  void Add(Numbers... numbers) {
+    (form_.words.push_back(static_cast<int64_t>(numbers)), ...);
+  }
+
+  void Write(const Block& block) {
+    for (const Stmt& stmt : block.stmts) {
+      Add(stmt.index());
+      std::visit(Overload{[&](const For& loop) {
+                            Add(loop.kind, NumberOf(loop.iterator),
+                                loop.extent);
+                            Write(loop.body);
+                          },
+                          [&](const Set& set) { Write(set.target); },
+                          [&](const Scatter& scatter) {
+                            Write(program_.TargetOf(scatter));
+                          },
+                          [&](const DeclareLocal& let) { Write(let.local); },
+                          [&](const SetLocal& set) { Write(set.local); },
+                          [&](const ZeroOut& zero) { Write(zero.buffer); },
+                          [](const Comment&) {}},
+                 static_cast<const Stmt::variant&>(stmt));
+      if (const ExprId* value = ValueOf(stmt)) Write(*value);
+    }
+    Add(-1);  // the end of the block
+  }
+
+  // The nodes that are new, operands first, and the number of the value.
+  void Write(ExprId value) {
+    const int number =
+        VisitOnce<int>(program_.exprs, value, nodes_, [&](ExprId id) {
+          const ExprNode& node = program_.exprs[id];
+          Add(node.index());
+          std::visit(Overload{[&](const Constant& constant) {
+                                Add(constant.dtype, constant.bits);
+                              },
+                              [&](const Leaf& leaf) {
+                                const LeafValue& read = program_.At(leaf);
+                                Add(leaf.dtype, read.index());
+                                std::visit([&](const auto& r) { Write(r); },
+                                           read);
+                              },
+                              [&](const Apply& apply) {
+                                Add(apply.op, apply.dtype, apply.args.size());
+                                for (ExprId arg : apply.args) {
+                                  Add(nodes_.at(arg));
+                                }
+                              }},
+                     node);
+          return num_nodes_++;
+        });
+    Add(number);
+  }
+
+  void Write(const Access& access) {
+    Write(access.buffer);
+    for (const Affine& index : access.indices) Write(index);
+  }
+
+  void Write(const Lookup& lookup) {
+    Write(lookup.cell);
+    Add(lookup.axis);
+    Write(lookup.index);
+  }
+
+  void Write(const GetLocal& get) { Write(get.local); }
+
+  void Write(const Affine& index) {
+    Add(index.offset(), index.terms().size());
+    for (const auto& [symbol, factor] : index.terms()) {
+      const bool is_static = symbol.kind == Symbol::kStatic;
+      Add(is_static, is_static ? symbol.number : NumberOf(symbol.iterator()),
+          factor);
+    }
+  }
+
+  void Write(BufferId id) {
+    const auto [number, is_new] =
+        buffers_.try_emplace(id, form_.buffers.size());
+    Add(number->second);
+    if (!is_new) return;
+    form_.buffers.push_back(id);
+    const Buffer& buffer = program_.buffers[id];
+    Add(buffer.dtype, buffer.role, buffer.dims.size());
+    for (int64_t dim : buffer.dims) Add(dim);
+  }
+
+  void Write(LocalId id) {
+    Add(locals_.try_emplace(id, locals_.size()).first->second,
+        program_.locals[id].dtype);
+  }
+
+  int64_t NumberOf(IteratorId iterator) const {
+    const auto at = absl::c_lower_bound(form_.iterators, iterator);
+    CHECK(at != form_.iterators.end() && *at == iterator);
+    return at - form_.iterators.begin();
+  }
+
+  const LoopProgram& program_;
+  NestForm form_;
+  NodeMap<int> nodes_;
+  int num_nodes_ = 0;
+  absl::flat_hash_map<BufferId, size_t> buffers_;
+  absl::flat_hash_map<LocalId, size_t> locals_;
+};
+
+template <class Id>
+Id Translated(Id id, const std::vector<Id>& from, const std::vector<Id>& to) {
+  const auto at = absl::c_find(from, id);
+  CHECK(at != from.end());
+  return to[at - from.begin()];
+}
+
+}  // namespace
+
+NestForm FormOf(const LoopProgram& program, const Block& block) {
+  return FormWriter(program).Run(block);
+}
+
+Nest Renamed(const Nest& nest, const NestForm& from, const NestForm& to) {
+  auto buffer = [&](BufferId id) {
+    return id.valid() ? Translated(id, from.buffers, to.buffers) : id;
+  };
+  auto iterator = [&](IteratorId id) {
+    return Translated(id, from.iterators, to.iterators);
+  };
+  Nest renamed = nest;
+  renamed.aligned = buffer(nest.aligned);
+  for (Pointer& pointer : renamed.pointers) {
+    pointer.base = buffer(pointer.base);
+    pointer.value = pointer.value.Substitute([&](Symbol symbol) -> Affine {
+      if (symbol.kind == Symbol::kStatic) return symbol;
+      return Iterator(iterator(symbol.iterator()));
+    });
+  }
+  for (Loop& loop : renamed.loops) loop.iterator = iterator(loop.iterator);
+  return renamed;
+}
+
+}  // namespace ocannl::jit
