@@ -193,6 +193,10 @@ std::optional<LaneSplit> FindLanes(const Assignments& code,
                       ((op == Op::kAdd || op == Op::kMul) &&
                        IsFloat(code.arrays[assign.lhs].dtype));
   if (!splits || assign.lookup || ReadsSource(assign, assign.lhs)) return {};
+  // Lanes have loops of more than one iteration, which most sums of small
+  // arrays lack.
+  const auto is_unit = [](int64_t extent) { return extent == 1; };
+  if (absl::c_all_of(assign.extents, is_unit)) return std::nullopt;
   auto is_in_order = [&](int32_t array) {
     const auto sum = sums.find(array);
     return sum != sums.end() && !sum->second.in_lanes;

@@ -2,15 +2,16 @@
 #include "ocannl/core/assign/sums/steps.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <variant>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/loops.h"
-#include "ocannl/core/assign/sums/zero_signs.h"
 
 namespace ocannl {
 namespace {
@@ -41,6 +42,7 @@ class StepPlanner {
   void StartCells() {
     // What zeroes each array, if nothing has touched it since.
     std::vector<std::optional<size_t>> zero_of(code_.arrays.size());
+    steps_.reserve(code_.list.size());
     for (const Assignment& assignment : code_.list) {
       const Assign* assign = std::get_if<Assign>(&assignment);
       if (assign == nullptr) continue;
@@ -75,7 +77,7 @@ class StepPlanner {
       const LowerStep& step = steps_[k];
       const Assign& assign = *step.assign;
       auto add = [&](int32_t array) {
-        std::vector<size_t>& places = places_[array];
+        Places& places = places_[array];
         if (places.empty() || places.back() != k) places.push_back(k);
       };
       add(assign.lhs);
@@ -150,8 +152,8 @@ class StepPlanner {
   }
 
   // The steps after `number` that read or write the array.
-  absl::Span<const size_t> UsesAfter(int32_t array, size_t number) const {
-    const std::vector<size_t>& all = places_[array];
+  absl::Span<const uint32_t> UsesAfter(int32_t array, size_t number) const {
+    const Places& all = places_[array];
     const auto next = absl::c_upper_bound(all, number);
     return absl::MakeSpan(all).subspan(next - all.begin());
   }
@@ -187,7 +189,9 @@ class StepPlanner {
   std::vector<LowerStep> steps_;
   std::vector<bool> is_once_;  // of each step: it reaches each cell once
   std::vector<ArrayUse> uses_;
-  std::vector<std::vector<size_t>> places_;  // of each array: steps that use it
+  // Steps, four without memory of their own, as of a gradient.
+  using Places = absl::InlinedVector<uint32_t, 4>;
+  std::vector<Places> places_;  // of each array: those that use it
 };
 
 }  // namespace

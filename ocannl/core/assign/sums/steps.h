@@ -18,6 +18,7 @@
 
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/assign/sums/find_lanes.h"
+#include "ocannl/core/assign/sums/zero_signs.h"
 
 namespace ocannl {
 
@@ -39,7 +40,7 @@ struct LowerStep {
   ZeroPass zero_pass = ZeroPass::kNone;
   // Of each source, whether results depend on the sign of a zero that it reads
   // (zero_signs.h): only there do readers add 0.
-  std::vector<bool> shows_signs = {};
+  OfSources shows_signs = {};
 };
 
 // What the steps do with an array.

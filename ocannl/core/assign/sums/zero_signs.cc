@@ -33,9 +33,13 @@ ZeroSign SignThrough(const ExprPool& pool, const Apply& apply, size_t arg) {
 }
 
 // The sources whose signs the value depends on, if results depend on its own.
-std::vector<bool> VisibleSources(const ExprPool& pool, const Assign& assign,
-                                 bool is_visible) {
-  std::vector<bool> sources(assign.sources.size(), false);
+OfSources VisibleSources(const ExprPool& pool, const Assign& assign,
+                         bool is_visible) {
+  OfSources sources(assign.sources.size(), false);
+  if (const auto* leaf = std::get_if<Leaf>(&pool[assign.rhs])) {
+    sources[leaf->id] = is_visible;  // the most frequent value: a copy
+    return sources;
+  }
   NodeMap<bool> visited[2];  // in places where the sign is not, or is visible
   std::vector<std::pair<ExprId, bool>> stack = {{assign.rhs, is_visible}};
   while (!stack.empty()) {
