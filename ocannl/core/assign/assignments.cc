@@ -145,6 +145,14 @@ bool ReadsSource(const Assign& assign, int32_t array) {
 
 namespace {
 
+// Room for `count` more and a quarter. Twice as much, while the smaller one is
+// copied, would be most of the memory that long code takes.
+template <class T>
+void ReserveMore(std::vector<T>& to, size_t count) {
+  const size_t size = to.size() + count;
+  if (size > to.capacity()) to.reserve(size + size / 4);
+}
+
 // Adds what all assignments of `from` need, and returns the number in `to` of
 // each array.
 template <class From>
@@ -154,6 +162,9 @@ std::vector<int32_t> AppendArrays(Assignments& to, From&& from) {
   if (to.statics.size() < from.statics.size()) to.statics = from.statics;
   std::vector<int32_t> array_of;
   array_of.reserve(from.arrays.size());
+  ReserveMore(to.arrays, absl::c_count_if(from.arrays, [&](const Array& array) {
+                return !to.number_of.contains(array.name);
+              }));
   for (auto& array : from.arrays) {
     array_of.push_back(to.AddArray(
         std::is_lvalue_reference_v<From> ? Array(array) : std::move(array)));
@@ -164,10 +175,7 @@ std::vector<int32_t> AppendArrays(Assignments& to, From&& from) {
 // Appends `list`, where array_of[k] is array k and `exprs` has the values.
 void AppendList(Assignments& to, std::vector<Assignment> list,
                 const ExprPool& exprs, absl::Span<const int32_t> array_of) {
-  // Exactly, where that does not make many short ones quadratic.
-  if (list.size() > to.list.size() / 2) {
-    to.list.reserve(to.list.size() + list.size());
-  }
+  ReserveMore(to.list, list.size());
   ExprMap copies;
   auto add_leaf = [&](const Leaf& leaf) { return to.exprs.Add(leaf); };
   for (Assignment& assignment : list) {
@@ -223,7 +231,7 @@ void Append(Assignments& to, Assignments&& from) {
     to.arrays = std::move(from.arrays);
     to.number_of = std::move(from.number_of);
     to.exprs = std::move(from.exprs);
-    to.list.reserve(to.list.size() + from.list.size());
+    ReserveMore(to.list, from.list.size());
     absl::c_move(from.list, std::back_inserter(to.list));
     from = {};
     return;

@@ -148,7 +148,6 @@ absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss,
     AssignPointwise(code, code.AddArray(grad), std::nullopt, scale.id(), {});
   }
   Append(code, std::move(backward->backprop));
-  code.arrays.shrink_to_fit();  // held while other code is made
   if (options.keep_gradients) {
     OCANNL_RETURN_IF_ERROR(
         KeepGradients(Parameters(model, loss), code).status());

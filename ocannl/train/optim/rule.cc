@@ -131,9 +131,6 @@ absl::StatusOr<Routine> StartTraining(Model& model, Tensor loss,
                           RunInit(model, loss, std::move(code->init), context));
   Assignments step = std::move(gradient);
   step.name = "step";
-  // Exactly: at the peak of memory, room for twice as much would double it.
-  step.arrays.reserve(step.arrays.size() + code->update.arrays.size());
-  step.list.reserve(step.list.size() + code->update.list.size());
   Append(step, std::move(code->update));
   return ToRoutine(started, std::move(step), {});
 }
