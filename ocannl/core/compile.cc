@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/compile.h"
 
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
@@ -29,12 +29,25 @@ CodeHook& Hook() {
 }
 thread_local bool in_hook = false;  // which may compile, too
 
+struct HostData {
+  std::string array;
+  std::shared_ptr<const NdArray> data;
+  Dims dims;
+};
+
 // The data of the host that `code` reads.
-absl::Status WriteData(const Assignments& code, const Context& context) {
+std::vector<HostData> DataOf(const Assignments& code) {
+  std::vector<HostData> data;
   for (const Array& array : code.arrays) {
     if (array.data == nullptr) continue;
-    OCANNL_RETURN_IF_ERROR(
-        context.WriteData(array.name, array.data->Reshaped(array.dims)));
+    data.push_back({array.name, array.data, array.dims});
+  }
+  return data;
+}
+
+absl::Status Write(absl::Span<const HostData> data, const Context& context) {
+  for (const auto& [array, values, dims] : data) {
+    OCANNL_RETURN_IF_ERROR(context.WriteData(array, values->Reshaped(dims)));
   }
   return absl::OkStatus();
 }
@@ -92,7 +105,7 @@ absl::StatusOr<Routine> ToRoutine(const Context& context,
                                   const Assignments& code,
                                   const PassOptions& options) {
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program, CompileProgram(code, options));
-  OCANNL_RETURN_IF_ERROR(WriteData(code, context));
+  OCANNL_RETURN_IF_ERROR(Write(DataOf(code), context));
   return context.CompileAndLink(std::move(program));
 }
 
@@ -104,14 +117,12 @@ absl::StatusOr<Routine> ToRoutine(const Context& context, Assignments&& code,
         return array.memory && array.memory->mode == MemoryMode::kVirtual;
       });
   if (is_needed) return ToRoutine(context, std::as_const(code), options);
-  Assignments data;
-  absl::c_copy_if(code.arrays, std::back_inserter(data.arrays),
-                  [](const Array& array) { return array.data != nullptr; });
+  const std::vector<HostData> data = DataOf(code);
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program,
                           CompileLowered(std::string(code.name), options, [&] {
                             return Lower(std::move(code));
                           }));
-  OCANNL_RETURN_IF_ERROR(WriteData(data, context));
+  OCANNL_RETURN_IF_ERROR(Write(data, context));
   return context.CompileAndLink(std::move(program));
 }
 
@@ -124,7 +135,7 @@ absl::StatusOr<std::vector<Routine>> ToRoutines(
       executables;
   std::vector<Routine> routines;
   for (const Context& context : contexts) {
-    OCANNL_RETURN_IF_ERROR(WriteData(code, context));
+    OCANNL_RETURN_IF_ERROR(Write(DataOf(code), context));
     std::shared_ptr<const Executable>& executable =
         executables[&context.stream().device().backend()];
     if (executable == nullptr) {

@@ -285,8 +285,8 @@ class Backprop {
       if (!gradients[k] || !graph_[operands[k]].has_gradient) continue;
       const bool is_zero_preserving =
           PreservesZeros(source, pool, gradients[k]->id(), kGradient, kOperand);
-      Accumulate(id, operands, p, k, *gradients[k], OutsideOf(source),
-                 is_zero_preserving);
+      Accumulate(id, operands, k + 1 < gradients.size() ? p : std::move(p), k,
+                 *gradients[k], OutsideOf(source), is_zero_preserving);
     }
   }
 

@@ -92,28 +92,27 @@ class Liveness {
 
 // Drops dead stores.
 void Sweep(const LoopProgram& program, const Liveness& live, Block& block) {
-  std::vector<Stmt> kept;
   for (Stmt& stmt : block.stmts) {
+    if (For* loop = std::get_if<For>(&stmt)) Sweep(program, live, loop->body);
+  }
+  std::erase_if(block.stmts, [&](const Stmt& stmt) {
     auto writes_live = [&](const auto&) {
       return live.IsLive(WrittenBy(program, stmt));
     };
-    bool keep = std::visit(
+    return !std::visit(
         Overload{
-            [&](For& loop) {
-              Sweep(program, live, loop.body);
-              return !loop.body.stmts.empty();
-            },
-            [&](Set& set) { return writes_live(set); },
-            [&](Scatter& scatter) { return writes_live(scatter); },
-            [&](ZeroOut& zero) { return writes_live(zero); },
-            [&](DeclareLocal& let) { return live.IsLive(let.local); },
-            [&](SetLocal& set) { return live.IsLive(set.local); },
-            [](Comment&) { return true; },
+            [&](const For& loop) { return !loop.body.stmts.empty(); },
+            [&](const Set& set) { return writes_live(set); },
+            [&](const Scatter& scatter) { return writes_live(scatter); },
+            [&](const ZeroOut& zero) { return writes_live(zero); },
+            [&](const DeclareLocal& let) { return live.IsLive(let.local); },
+            [&](const SetLocal& set) { return live.IsLive(set.local); },
+            [](const Comment&) { return true; },
         },
-        static_cast<Stmt::variant&>(stmt));
-    if (keep) kept.push_back(std::move(stmt));
-  }
-  block.stmts = std::move(kept);
+        static_cast<const Stmt::variant&>(stmt));
+  });
+  // There may be a dead one for each that the passes behind this one hold.
+  block.stmts.shrink_to_fit();
 }
 
 // Numbers what is still mentioned anew.

@@ -112,7 +112,7 @@ class Builder {
   // The node; the first error node among the operands stands in for it.
   Tensor Finish(TensorSource source, std::string text,
                 const absl::StatusOr<DType>& dtype, std::optional<Op> op,
-                ShapeSpec spec = {}) {
+                Boxed<ShapeSpec> spec = {}) {
     for (TensorId id : ids_) {
       if (std::holds_alternative<ErrorSource>(graph_[id].source)) {
         return {&graph_, id};
