@@ -31,8 +31,8 @@ struct NestForm {
 // The form of `block`, statements of the program's body.
 NestForm FormOf(const LoopProgram& program, const Block& block);
 
-// The VCode of a nest of the form `to`, from `nest`, that of `from`; the forms
-// have equal words. Its source lines are those of `nest`.
+// `nest`, the VCode of a nest of the form `from`, renamed to that of the form
+// `to`, whose words are equal. Its source lines are those of `nest`.
 Nest Renamed(const Nest& nest, const NestForm& from, const NestForm& to);
 
 }  // namespace ocannl::jit
