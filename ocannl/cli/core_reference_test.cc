@@ -112,7 +112,9 @@ An access to a `private` cell of another thread is an error too.)",
      R"(The passes keep every bit, and run in the order of `opt/pipeline.h`.
 They inline tensors that need no memory (`opt/virtualize.h`), simplify by
 the rewrite rules of `opt/rules.h`, and eliminate common subexpressions
-(`opt/common_subexpressions.h`) and dead code (`opt/dead_code.h`).)",
+(`opt/common_subexpressions.h`) and dead code (`opt/dead_code.h`). Temps
+of more than 32 MiB are computed and used block by block of rows
+(`opt/block_rows.h`), so attention takes memory linear in the sequence.)",
      "ll"},
     {"The schedule: `schedule`",
      R"(The schedule transforms loops for one target (`schedule/target.h`). A

@@ -13,6 +13,7 @@
 #include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/verify.h"
+#include "ocannl/core/opt/block_rows.h"
 #include "ocannl/core/opt/common_subexpressions.h"
 #include "ocannl/core/opt/dead_code.h"
 #include "ocannl/core/opt/rules.h"
@@ -30,6 +31,10 @@ LoopProgram SimplifyReal(LoopProgram program) {
   return Simplify(std::move(program), RuleClass::kReal);
 }
 
+LoopProgram BlockLargeRows(LoopProgram program) {
+  return BlockRows(std::move(program), {});
+}
+
 constexpr Pass kPasses[] = {
     {"virtualize", Virtualize, true},
     {"simplify", SimplifyExact, true},
@@ -39,6 +44,8 @@ constexpr Pass kPasses[] = {
     {"prune", EliminateDeadCode, true},
     {"simplify", SimplifyExact, true},
     {"simplify_real", SimplifyReal, false},
+    // The temps that are left need memory. Statements have no locals.
+    {"block_rows", BlockLargeRows, true},
     // From here on statements have locals, which Virtualize does not inline.
     {"share", EliminateCommonSubexpressions, true},
 };

@@ -20,6 +20,9 @@
 // -(sum of found found.grad) / sum, a number for each place (Dao et al.,
 // "FlashAttention", 2022). A place that sees nothing finds 0, and has no part
 // in any gradient. docs/numerics.md says which results have the same bits.
+// Large scores and weights exist for some places at a time, and are computed
+// again in the backward pass. So memory is linear in the length
+// (core/opt/block_rows.h).
 #ifndef OCANNL_TRAIN_BLOCKS_ATTENTION_H_
 #define OCANNL_TRAIN_BLOCKS_ATTENTION_H_
 
