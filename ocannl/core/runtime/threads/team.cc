@@ -17,8 +17,22 @@
 namespace ocannl {
 namespace {
 
-// To measure: `bazel run //experiments:bench -- --filter=width/ --threads=2`.
-constexpr std::chrono::microseconds kTeamSpin(20);
+// How long members spin before they park: as long as serial work between two
+// parallel loops often takes, since a wake-up costs 40 us; less where members
+// of all teams are more than processors, so that one that spins keeps another
+// from its work. To measure: `bazel run //experiments:bench --
+// --filter=width/,net/
+// --threads=2`.
+constexpr std::chrono::microseconds kTeamSpin(200);
+constexpr std::chrono::microseconds kCrowdedTeamSpin(20);
+
+std::atomic<int> members_of_all_teams = 0;
+
+std::chrono::microseconds TeamSpin() {
+  static const int processors = Team::MaxSize();
+  const int members = members_of_all_teams.load(std::memory_order_relaxed);
+  return members <= processors ? kTeamSpin : kCrowdedTeamSpin;
+}
 
 }  // namespace
 
@@ -39,18 +53,21 @@ Team::Team(int size) {
   } catch (const std::system_error&) {
     // Those that are there do all the work.
   }
+  members_of_all_teams += this->size();
 }
 
 Team::Team(absl::Span<Worker* const> workers) {
   for (Worker* worker : workers) {
     if (worker->has_thread()) workers_.push_back(worker);
   }
+  members_of_all_teams += size();
 }
 
 Team::~Team() {
   for (Worker* worker : workers_) worker->Record().Wait();  // they left Wait()
   stops_.store(true, std::memory_order_relaxed);
   Advance(round_);
+  members_of_all_teams -= size();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -60,7 +77,7 @@ void Team::Serve(int member) {
   DefaultFloatEnvironment guard;
   uint32_t seen = 0;
   while (true) {
-    SpinThenPark(round_, seen, kTeamSpin);
+    SpinThenPark(round_, seen, TeamSpin());
     ++seen;
     if (stops_.load(std::memory_order_relaxed)) return;
     DoShare(member);
@@ -110,7 +127,7 @@ void Team::Wait() {
     arrived_.store(0, std::memory_order_relaxed);
     Advance(phase_);
   } else {
-    SpinThenPark(phase_, phase, kTeamSpin);
+    SpinThenPark(phase_, phase, TeamSpin());
   }
 }
 
