@@ -2,11 +2,14 @@
 #include "ocannl/core/assign/pad.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
@@ -20,6 +23,8 @@ namespace {
 // By how many cells indices leave an array on both sides of each axis.
 struct Margins {
   Dims before, after;
+
+  bool operator==(const Margins&) const = default;
 };
 
 std::optional<Margins> MarginsOf(const Assignments& code, const Assign& assign,
@@ -69,6 +74,8 @@ class Padder {
       auto margins = MarginsOf(code_, assign, read->array, read->indices);
       if (margins) PadSource(*margins, *read);
     }
+    std::erase_if(
+        copies_, [&](const PaddedCopy& copy) { return copy.of == assign.lhs; });
     auto margins = MarginsOf(code_, assign, assign.lhs, assign.lhs_indices);
     if (!margins) return code_.list.push_back(std::move(assign));
     CHECK(assign.accum) << code_.arrays[assign.lhs].name;
@@ -89,11 +96,22 @@ class Padder {
          Shifted(cells.indices, *margins));
   }
 
-  // Reads a padded copy instead, whose margins are what is outside.
+  // Reads a padded copy instead, whose margins are what is outside: that of an
+  // earlier read, if the array still holds the same.
   void PadSource(const Margins& margins, ReadArray& read) {
     const int32_t inner = read.array;
-    read.array = AddPadded(inner, margins);
     read.indices = Shifted(read.indices, margins);
+    const auto same = absl::c_find_if(copies_, [&](const PaddedCopy& copy) {
+      return copy.of == inner && copy.margins == margins &&
+             std::bit_cast<uint64_t>(copy.outside) ==
+                 std::bit_cast<uint64_t>(read.outside);
+    });
+    if (same != copies_.end()) {
+      read.array = same->array;
+      return;
+    }
+    read.array = AddPadded(inner, margins);
+    copies_.push_back({inner, margins, read.outside, read.array});
     Expr outside =
         Literal(code_.exprs, code_.arrays[read.array].dtype, read.outside);
     AssignPointwise(code_, read.array, std::nullopt, outside.id(), {});
@@ -136,9 +154,18 @@ class Padder {
                .extents = std::move(extents)});
   }
 
+  // A copy of an array with margins that hold `outside`.
+  struct PaddedCopy {
+    int32_t of;
+    Margins margins;
+    double outside;
+    int32_t array;
+  };
+
   Assignments code_;
   std::vector<Assignment> list_;
   absl::flat_hash_set<std::string> names_;
+  std::vector<PaddedCopy> copies_;  // of arrays that are as they were then
 };
 
 }  // namespace

@@ -8,8 +8,9 @@
 //   x.pad[i] =: 0 (of 7 cells);   x.pad[i + 1] =: x[i]
 //   y[o] =:+ x.pad[o + k] * w[k]
 //
-// What is accumulated into cells outside of an array goes into a wider one, of
-// which the inner cells are taken.
+// Reads with the same margins share a copy until the array is written. What is
+// accumulated into cells outside of an array goes into a wider one, of which
+// the inner cells are taken.
 #ifndef OCANNL_CORE_ASSIGN_PAD_H_
 #define OCANNL_CORE_ASSIGN_PAD_H_
 
