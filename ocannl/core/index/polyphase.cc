@@ -52,6 +52,16 @@ std::optional<WindowAxis> AsWindowAxis(const Projections& sum, size_t axis,
   return std::nullopt;
 }
 
+// Whether no two windows of the axis share a cell, and none has one outside.
+bool AreDisjoint(const Projections& sum, const WindowAxis& axis, int64_t dim) {
+  const int64_t last_cell =
+      axis.dilation * (sum.extents[axis.cell.iterator()] - 1);
+  const int64_t last_window =
+      axis.stride * (sum.extents[axis.window.iterator()] - 1);
+  return last_cell < axis.stride && axis.offset >= 0 &&
+         axis.offset + last_window + last_cell < dim;
+}
+
 // Whether another axis of lhs depends on them, too.
 bool IsShared(const Projections& sum, size_t axis, const WindowAxis& window) {
   for (size_t other = 0; other < sum.lhs.size(); ++other) {
@@ -106,6 +116,7 @@ std::vector<Projections> DecomposePhases(
   for (size_t axis = 0; axis < sum.lhs.size(); ++axis) {
     auto window = AsWindowAxis(sum, axis, windows, window_dims);
     if (!window || IsShared(sum, axis, *window)) continue;
+    if (AreDisjoint(sum, *window, dims[axis])) continue;
     count *= window->stride;
     if (count > kMaxPhases) return {sum};
     std::vector<Projections> finer;

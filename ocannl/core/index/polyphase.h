@@ -11,8 +11,9 @@
 //   x[2*u + 1] += f(y[u - j], w[2*j + 1])    phase 1: window that it is in
 //
 // Windows overlap, so that no order of their loops keeps a sum in a register;
-// cells do not. Windows outside of y must add 0: f is 0 where y is, and y is
-// read as 0 outside.
+// cells do not. Disjoint windows, as of most pools, have no such sums and stay
+// one nest, if none leaves the array. Windows outside of y must add 0: f is 0
+// where y is, and y is read as 0 outside.
 #ifndef OCANNL_CORE_INDEX_POLYPHASE_H_
 #define OCANNL_CORE_INDEX_POLYPHASE_H_
 
@@ -27,8 +28,9 @@ namespace ocannl {
 
 // The terms of `sum`, in order. Operand number `windows`, of dims
 // `window_dims`, is y; lhs has the dims `dims`. Axes of lhs that are not
-// windows of y stay unchanged, and so do windows with both a stride and a
-// dilation. If there would be more than 16 phases, all axes stay unchanged.
+// windows of y stay unchanged, and so do disjoint windows, and windows with
+// both a stride and a dilation. If there would be more than 16 phases, all axes
+// stay unchanged.
 std::vector<Projections> DecomposePhases(const Projections& sum, size_t windows,
                                          absl::Span<const int64_t> dims,
                                          absl::Span<const int64_t> window_dims);

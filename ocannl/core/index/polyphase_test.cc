@@ -57,6 +57,7 @@ TEST(PolyphaseTest, TheTermsOfEachCellAreTheSame) {
     for (const Projections& part : parts) {
       AddTerms(part, dim, windows, actual);
       if (stride > 1 && dilation > 1) continue;
+      if (part == sum) continue;  // disjoint windows
       ++changed;
       EXPECT_EQ(part.lhs[0].terms().size(), 1u);
       const int64_t last = At(part.lhs[0], {part.extents[{0}] - 1, 0});
