@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "ocannl/core/index/division.h"
 
 namespace ocannl {
 namespace {
@@ -20,6 +21,10 @@ constexpr double kMinReductionForStridedStores = 64;
 // Vectors of n that are enough independent chains of sums
 // (`bazel run //experiments:bench -- --filter=einsum`).
 constexpr int64_t kLongRow = 8;
+
+// Accumulators that hide the latency of a product: two start in each cycle, and
+// one takes four (`bazel run //experiments:bench -- --filter=net/`).
+constexpr int64_t kEnoughAccumulators = 8;
 
 class LoopChooser {
  public:
@@ -118,12 +123,28 @@ class LoopChooser {
       const bool is_q = is_narrow ? DependsOnSameOperandsAsN(loop) : least > 0;
       if (chosen_.m && is_q && !ShareAnOperand(*chosen_.m, loop)) {
         chosen_.q = loop;
+    if (least == 0 && !chosen_.q) ChooseMoreRows(loops);
       }
     }
     if (chosen_.q &&
         ReductionStride(*chosen_.q) < ReductionStride(*chosen_.m)) {
       std::swap(*chosen_.m, *chosen_.q);
     }
+  // q: where m and n are too short to hide latencies, the innermost other loop
+  // whose iterations share what depends on n, which is not packed then.
+  void ChooseMoreRows(const std::vector<NestLoop>& loops) {
+    const int64_t vectors = CeilDiv(chosen_.n.extent, lanes_);
+    if (chosen_.m->extent * vectors >= kEnoughAccumulators) return;
+    for (const Access& read : n_operands_) {
+      if (Stride(read, chosen_.n) != 1) return;
+    }
+    for (const NestLoop& loop : loops) {
+      if (loop.iterator != chosen_.m->iterator && NumOperandsAlong(loop) == 0) {
+        chosen_.q = loop;
+      }
+    }
+  }
+
   }
 
   // How many operands depend on n and on `loop`.
