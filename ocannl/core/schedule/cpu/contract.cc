@@ -194,6 +194,9 @@ class ContractScheduler {
     for (const NestLoop& strip : strips) {
       OCANNL_RETURN_IF_ERROR(rewriter_.Unroll(strip));
     }
+    for (size_t j = 0; j < plan_.tiles.whole_loops && j + 1 < k.size(); ++j) {
+      OCANNL_RETURN_IF_ERROR(rewriter_.Unroll(k[k.size() - 2 - j]));
+    }
     return rewriter_.Privatize(nest_.set.target.buffer, region);
   }
 

@@ -174,18 +174,39 @@ int64_t MaxVectors(const ContractShape& shape, const Target& target) {
   return target.vector_registers / (sums_rows ? 1 : 2);
 }
 
+int64_t ProductsOf(const ContractShape& shape, const Target& target,
+                   const RegisterBlocks& tiles) {
+  return tiles.m[0].size * tiles.q[0].size *
+         CeilDiv(tiles.n[0].size, shape.Lanes(target));
+}
+
 int64_t ChooseUnroll(const ContractShape& shape, const Target& target,
                      const RegisterBlocks& tiles) {
   if (shape.TransposesInRegisters(target)) {
     return shape.k.back() <= kMaxTransposedUnroll ? shape.k.back()
                                                   : kTransposedUnroll;
   }
-  const int64_t products = tiles.m[0].size * tiles.q[0].size *
-                           CeilDiv(tiles.n[0].size, shape.Lanes(target));
+  const int64_t products = ProductsOf(shape, target, tiles);
   const int64_t unroll =
       std::clamp<int64_t>(kMaxUnrolledBody / products, 1, shape.k.back());
   if (unroll == shape.k.back()) return unroll;
   return std::min(unroll, IsGemv(shape, target) ? kMaxGemvUnroll : kMaxUnroll);
+}
+
+// The taps of a small window, around which a loop over channels runs, are one
+// body (`bazel run //experiments:bench -- --filter=net/cifar_conv`).
+size_t ChooseWholeLoops(const ContractShape& shape, const Target& target,
+                        const RegisterBlocks& tiles) {
+  size_t loops = 0;
+  if (tiles.unroll < shape.k.back() || shape.TransposesInRegisters(target)) {
+    return loops;
+  }
+  int64_t body = ProductsOf(shape, target, tiles) * shape.k.back();
+  for (size_t k = shape.k.size() - 1; k-- > 0; ++loops) {
+    body *= shape.k[k];
+    if (body > kMaxUnrolledBody) break;
+  }
+  return loops;
 }
 
 }  // namespace
@@ -211,6 +232,7 @@ RegisterBlocks BlockForRegisters(const ContractShape& shape,
     }
   }
   best.unroll = ChooseUnroll(shape, target, best);
+  best.whole_loops = ChooseWholeLoops(shape, target, best);
   return best;
 }
 

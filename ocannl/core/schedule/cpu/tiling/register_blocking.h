@@ -11,6 +11,7 @@
 #ifndef OCANNL_CORE_SCHEDULE_CPU_TILING_REGISTER_BLOCKING_H_
 #define OCANNL_CORE_SCHEDULE_CPU_TILING_REGISTER_BLOCKING_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -29,7 +30,9 @@ struct RegisterBlocks {
   std::vector<TileRange> q = {};  // qr
   std::vector<TileRange> n = {};  // nr
   int64_t unroll = 1;             // ku
-  double cycles = 0;              // of all tiles
+  // Reduced loops that are unrolled whole, but the last: those around it.
+  size_t whole_loops = 0;
+  double cycles = 0;  // of all tiles
 };
 
 RegisterBlocks BlockForRegisters(const ContractShape& shape,

@@ -219,7 +219,7 @@ TEST(TilingTest, TilesCoverTheirLoopsAndFit) {
     for (const Target& target : {kAvx512Target, kAvx2Target}) {
       SCOPED_TRACE(Describe(einsum));
       const auto [program, nest, plan, shape] = Planned(einsum, target);
-      const auto& [m, q, n, unroll, cycles] = plan.tiles;
+      const auto& [m, q, n, unroll, whole, cycles] = plan.tiles;
       ExpectCover(m, shape.m);
       ExpectCover(q, shape.q);
       ExpectCover(n, shape.n);
