@@ -33,7 +33,8 @@ namespace ocannl {
 
 // What is done with each element before and after its sum.
 struct Epilogue {
-  // The target is 0 everywhere: tiles do not load it (beta = 0 in BLAS).
+  // The target is a constant everywhere, mostly 0: tiles do not load it (beta =
+  // 0 in BLAS).
   bool beta_is_zero = false;
   // Fused pointwise statements over the same output loops, in order, with the
   // iterators of the nest. None where the plan has blocks of k, or n is a unit

@@ -274,13 +274,16 @@ class NestFuser {
     std::optional<BlockSum> sum =
         PlanBlockSum(program_, nest, waiting_.front().nest, target_);
     const BufferId buffer = nest.set.target.buffer;
-    if (!sum || !body_.TakeZeroOut(buffer)) return false;
+    if (!sum) return false;
+    std::optional<Stmt> init = body_.TakeInit(buffer);
+    if (!init) return false;
     NestRewriter of_sum = RewriterOf(waiting_.front());
     OCANNL_RETURN_IF_ERROR(of_sum.Reorder(sum->loops));
     Block block;
     std::move(of_sum).MoveTo(block);
     NestRewriter rewriter = RewriterOf(first);
-    OCANNL_RETURN_IF_ERROR(rewriter.AbsorbZeroOut(buffer, nest.outputs.back()));
+    OCANNL_RETURN_IF_ERROR(
+        rewriter.AbsorbZeroOut(buffer, *std::move(init), nest.outputs.back()));
     OCANNL_RETURN_IF_ERROR(
         rewriter.FuseWith(nest.outputs, std::move(block.stmts[0]), sum->loops));
     AppendComments(waiting_.front().comments);
@@ -304,13 +307,15 @@ class NestFuser {
     // Between blocks of k the accumulators are in the target.
     if (!plan.has_k_blocks()) {
       const BufferId buffer = nest.set.target.buffer;
-      epilogue.beta_is_zero =
-          !first.is_alone &&
-          rewrite::CoversBuffer(program_, nest.set.target, nest.outputs) &&
-          body_.TakeZeroOut(buffer);
-      if (epilogue.beta_is_zero) {
-        OCANNL_RETURN_IF_ERROR(
-            rewriter.AbsorbZeroOut(buffer, nest.outputs.back()));
+      std::optional<Stmt> init;
+      if (!first.is_alone &&
+          rewrite::CoversBuffer(program_, nest.set.target, nest.outputs)) {
+        init = body_.TakeInit(buffer);
+      }
+      if (init) {
+        epilogue.beta_is_zero = true;
+        OCANNL_RETURN_IF_ERROR(rewriter.AbsorbZeroOut(buffer, *std::move(init),
+                                                      nest.outputs.back()));
       }
       if (has_n) {
         OCANNL_ASSIGN_OR_RETURN(epilogue.sets,

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "ocannl/core/analysis/nest.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
 
 namespace ocannl {
 namespace {
 
-constexpr BufferId kTaken = {};  // the buffer of a zero_out that was taken
+constexpr BufferId kTaken = {};  // the buffer where a statement was taken
 
 }  // namespace
 
@@ -30,15 +31,17 @@ std::vector<Stmt> FusedBody::Naming(absl::Span<const BufferId> buffers) {
   return stmts;
 }
 
-bool FusedBody::TakeZeroOut(BufferId buffer) {
+std::optional<Stmt> FusedBody::TakeInit(BufferId buffer) {
   CollectUses();
   std::vector<size_t>& uses = uses_[buffer];
-  if (uses.empty()) return false;
-  ZeroOut* zero = std::get_if<ZeroOut>(&stmts_[uses.back()]);
-  if (zero == nullptr) return false;
-  zero->buffer = kTaken;
+  if (uses.empty()) return std::nullopt;
+  const size_t last = uses.back();
+  if (!rewrite::InitialValue(program_, stmts_[last], buffer)) {
+    return std::nullopt;
+  }
   uses.pop_back();
-  return true;
+  nests_[last] = {};
+  return std::exchange(stmts_[last], ZeroOut{kTaken});
 }
 
 FusedProgram FusedBody::MoveTo(LoopProgram program) && {

@@ -6,6 +6,7 @@
 #define OCANNL_CORE_SCHEDULE_CPU_FUSED_BODY_H_
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -18,16 +19,16 @@ namespace ocannl {
 class FusedBody {
  public:
   // `program`, of which the statements are, outlives this object.
-  explicit FusedBody(const LoopProgram& program) : program_(program) {}
+  explicit FusedBody(LoopProgram& program) : program_(program) {}
 
   void Append(Stmt stmt, FusedNest nest);
 
   // The statements that name one of the buffers, in order.
   std::vector<Stmt> Naming(absl::Span<const BufferId> buffers);
 
-  // Takes the zero_out that only the next nest would read away; false: there is
-  // none.
-  bool TakeZeroOut(BufferId buffer);
+  // Takes away what initializes all of the buffer for the next nest alone: its
+  // zero_out, or loops that store a constant. nullopt: there is none.
+  std::optional<Stmt> TakeInit(BufferId buffer);
 
   // The statements become the body of `program`.
   FusedProgram MoveTo(LoopProgram program) &&;
@@ -36,7 +37,7 @@ class FusedBody {
   // Has uses_ know all of stmts_.
   void CollectUses();
 
-  const LoopProgram& program_;
+  LoopProgram& program_;
   std::vector<Stmt> stmts_;
   std::vector<FusedNest> nests_;  // of each of them
   size_t seen_ = 0;               // of them are in uses_

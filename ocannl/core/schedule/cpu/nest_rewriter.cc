@@ -179,10 +179,10 @@ absl::StatusOr<NestLoop> NestRewriter::Enclose(const NestLoop& loop) {
   return NestLoop{made[0], 1};
 }
 
-absl::Status NestRewriter::AbsorbZeroOut(BufferId buffer,
+absl::Status NestRewriter::AbsorbZeroOut(BufferId buffer, Stmt init,
                                          const NestLoop& loop) {
   std::vector<Stmt>& stmts = program_.body.stmts;
-  stmts.insert(stmts.begin(), ZeroOut{buffer});
+  stmts.insert(stmts.begin(), std::move(init));
   return rewriter_.AbsorbZeroOut(program_.buffers[buffer].name, loop.iterator);
 }
 

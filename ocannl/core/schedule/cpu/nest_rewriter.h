@@ -104,9 +104,9 @@ class NestRewriter {
   // The loop becomes the body of a new unit loop, which is returned.
   absl::StatusOr<NestLoop> Enclose(const NestLoop& loop);
 
-  // Init absorption by the loop of a zero_out of `buffer`, which comes before
+  // Init absorption by the loop of `init`, which sets all of `buffer` before
   // the nest.
-  absl::Status AbsorbZeroOut(BufferId buffer, const NestLoop& loop);
+  absl::Status AbsorbZeroOut(BufferId buffer, Stmt init, const NestLoop& loop);
 
   // Splits the loop over rows in blocks of `size`, and transposes the last
   // `lanes` of their reductions. Returns the loop over blocks and that over the

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // AbsorbZeroOut: a nest initializes what it accumulates, cell by cell, in the
-// place of a zero_out of all of it (the inverse of decomposing a reduction into
-// its init and its update, as in TVM).
+// place of a zero_out of all of it, or of loops that set all of it to a
+// constant (the inverse of decomposing a reduction into its init and its
+// update, as in TVM).
 //
 //   zero_out t;
 //   for i0 { for i1 { for i2 { t[i0, i1] := t[i0, i1] + x[i0, i2, i1]; } } }
@@ -65,6 +66,21 @@ bool CoversBuffer(const LoopProgram& program, const Access& cell,
   return cells == NumElements(program.buffers[cell.buffer].dims);
 }
 
+std::optional<ExprId> InitialValue(LoopProgram& program, const Stmt& stmt,
+                                   BufferId buffer) {
+  if (const auto* zero = std::get_if<ZeroOut>(&stmt)) {
+    if (zero->buffer != buffer) return std::nullopt;
+    return program.exprs.Add(Constant{program.buffers[buffer].dtype, 0});
+  }
+  const std::optional<PerfectNest> nest = AsPerfectNest(program, stmt);
+  if (!nest || nest->accumulates() || nest->set.target.buffer != buffer ||
+      !std::holds_alternative<Constant>(program.exprs[nest->set.value]) ||
+      !CoversBuffer(program, nest->set.target, nest->outputs)) {
+    return std::nullopt;
+  }
+  return nest->set.value;
+}
+
 absl::Status AbsorbZeroOut(LoopProgram& program, absl::string_view buffer,
                            IteratorId loop) {
   OCANNL_ASSIGN_OR_RETURN(const BufferId id, FindBuffer(program, buffer));
@@ -83,7 +99,7 @@ absl::Status AbsorbZeroOut(LoopProgram& program, absl::string_view buffer,
     return UserError(Name(loop), " and the loops around it must visit each ",
                      "cell of `", buffer, "` once, one for each axis");
   }
-  const auto& [name, dtype, dims, role] = program.buffers[id];
+  const Dims& dims = program.buffers[id].dims;
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     // By an iterator of a loop inside, maybe.
     if (dims[axis] == 1) cell->indices[axis] = 0;
@@ -96,12 +112,13 @@ absl::Status AbsorbZeroOut(LoopProgram& program, absl::string_view buffer,
       return UserError("no zero_out of `", buffer, "` stands before it");
     }
   } while (!Conflict(EffectsOf(program, stmts[at]), zeroes));
-  if (!std::holds_alternative<ZeroOut>(stmts[at])) {
+  const std::optional<ExprId> value = InitialValue(program, stmts[at], id);
+  if (!value) {
     return UserError("`", buffer, "` is used between its zero_out and ",
                      Name(loops[0].iterator), ", or is not zeroed");
   }
   std::vector<Stmt>& body = site.loop().body.stmts;
-  body.insert(body.begin(), Set{*cell, program.exprs.Add(Constant{dtype, 0})});
+  body.insert(body.begin(), Set{*cell, *value});
   stmts.erase(stmts.begin() + static_cast<int64_t>(at));
   return absl::OkStatus();
 }

@@ -22,6 +22,7 @@
 #define OCANNL_CORE_SCHEDULE_REWRITE_REWRITE_H_
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -50,6 +51,11 @@ absl::Status CollapsePairs(LoopProgram& program,
 // that Verify sees it: boxes, not y[20*i1 + i2].
 bool CoversBuffer(const LoopProgram& program, const Access& cell,
                   absl::Span<const NestLoop> loops);
+
+// The constant that `stmt`, a zero_out or loops around an assignment, stores in
+// all cells of the buffer; nullopt: it does something else.
+std::optional<ExprId> InitialValue(LoopProgram& program, const Stmt& stmt,
+                                   BufferId buffer);
 
 }  // namespace ocannl::rewrite
 
