@@ -25,17 +25,27 @@ namespace {
 // Statements ahead where a nest looks for consumers (bench --filter=compile/).
 constexpr size_t kMaxDistance = 64;
 
-// `other` over the loops of `nest`, if its loops have the same extents.
+// `other` over the loops of `nest`, if its loops have the same extents, or each
+// those of a few adjacent ones, as the tiles of an axis.
 std::optional<Set> Matched(LoopProgram& program, const PerfectNest& nest,
                            const CanonicalNest& other) {
   const auto* map = std::get_if<PerfectNest>(&other);
   if (map == nullptr || map->accumulates()) return std::nullopt;
-  if (nest.outputs.size() != map->outputs.size()) return std::nullopt;
   rewrite::IteratorMap places;
-  for (size_t k = 0; k < nest.outputs.size(); ++k) {
-    if (nest.outputs[k].extent != map->outputs[k].extent) return std::nullopt;
-    places[map->outputs[k].iterator] = Iterator(nest.outputs[k].iterator);
+  size_t k = 0;
+  for (const NestLoop& loop : map->outputs) {
+    int64_t inside = loop.extent;
+    Affine place;
+    do {
+      if (k == nest.outputs.size()) return std::nullopt;
+      const NestLoop& part = nest.outputs[k++];
+      if (inside % part.extent != 0) return std::nullopt;
+      inside /= part.extent;
+      place += inside * Affine(Iterator(part.iterator));
+    } while (inside > 1);
+    places[loop.iterator] = place;
   }
+  if (k < nest.outputs.size()) return std::nullopt;
   Stmt stmt = map->set;
   rewrite::Substitute(program, stmt, places);
   return std::get<Set>(stmt);

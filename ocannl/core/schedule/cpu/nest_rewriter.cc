@@ -167,8 +167,16 @@ absl::Status NestRewriter::FuseWith(const std::vector<NestLoop>& loops,
                                     Stmt other,
                                     const std::vector<NestLoop>& others) {
   rewriter_.Append(std::move(other));
-  for (size_t k = 0; k < loops.size(); ++k) {
-    OCANNL_RETURN_IF_ERROR(Fuse(loops[k], others[k]));
+  const bool splits = others.size() < loops.size();
+  size_t k = 0;
+  for (NestLoop loop : others) {
+    while (splits && loop.extent > loops[k].extent) {
+      const int64_t inside = loop.extent / loops[k].extent;
+      OCANNL_ASSIGN_OR_RETURN(const NestLoop part, Split(loop, inside));
+      OCANNL_RETURN_IF_ERROR(Fuse(loops[k++], loop));
+      loop = part;
+    }
+    OCANNL_RETURN_IF_ERROR(Fuse(loops[k++], loop));
   }
   return absl::OkStatus();
 }

@@ -96,8 +96,9 @@ class NestRewriter {
   // Loop fusion.
   absl::Status Fuse(const NestLoop& first, const NestLoop& second);
 
-  // The same of perfectly nested loops, outermost first, with as many others,
-  // of a statement that comes behind the nest.
+  // The same of perfectly nested loops, outermost first, with others, of a
+  // statement that comes behind the nest. One of these that has the extent of a
+  // few adjacent loops is split into as many.
   absl::Status FuseWith(const std::vector<NestLoop>& loops, Stmt other,
                         const std::vector<NestLoop>& others);
 
