@@ -51,6 +51,26 @@ std::optional<Set> Matched(LoopProgram& program, const PerfectNest& nest,
   return std::get<Set>(stmt);
 }
 
+// Whether the `user` of the nest, an assignment, has the same lanes: one that
+// transposes does so in registers, in a nest of its own.
+bool HasSameLanes(const LoopProgram& program, const PerfectNest& nest,
+                  const Set& user) {
+  const int lanes = FindLaneLoop(program, {nest.outputs, {}, user});
+  return nest.accumulates() || lanes < 0 ||
+         lanes == FindLaneLoop(program, nest);
+}
+
+// Whether no dependence keeps waiting[at] behind those before it, of which
+// zero_outs may be passed over.
+bool CanHoist(const WaitingNests& waiting, size_t at, bool passes_zero_outs) {
+  const auto other = waiting.begin() + static_cast<int64_t>(at);
+  return std::none_of(waiting.begin(), other, [&](const WaitingNest& passed) {
+    return !(passes_zero_outs &&
+             std::holds_alternative<ZeroOut>(passed.stmt)) &&
+           Conflict(passed.effects, other->effects);
+  });
+}
+
 class NestFuser {
  public:
   NestFuser(LoopProgram program, const Target& target,
@@ -148,15 +168,9 @@ class NestFuser {
         other.effects.reads, [&](BufferId b) { return sets.Writes(b); });
     if (!reads) return std::nullopt;
     std::optional<Set> user = Matched(program_, nest, other.nest);
-    return user && sets.CanAppend(*user) ? user : std::nullopt;
-  }
-
-  // Whether no dependence keeps the statement behind those before it.
-  bool CanHoist(size_t at) const {
-    const auto other = waiting_.begin() + static_cast<int64_t>(at);
-    return std::none_of(waiting_.begin(), other, [&](const auto& passed) {
-      return Conflict(passed.effects, other->effects);
-    });
+    return user && sets.CanAppend(*user) && HasSameLanes(program_, nest, *user)
+               ? user
+               : std::nullopt;
   }
 
   // Fuses the nest, which is `first`, with those that use its result cell by
@@ -171,7 +185,7 @@ class NestFuser {
     for (size_t k = 0; k < std::min(waiting_.size(), kMaxDistance);) {
       WaitingNest& other = waiting_[k];
       std::optional<Set> user = FusibleConsumer(sets, nest, other);
-      if (!user || !CanHoist(k)) {
+      if (!user || !CanHoist(waiting_, k, /*passes_zero_outs=*/false)) {
         ++k;
         continue;
       }
@@ -209,12 +223,17 @@ class NestFuser {
   // sinks that to it (compute_at).
   absl::StatusOr<bool> SinkToConsumer(WaitingNest& first,
                                       const PerfectNest& nest) {
-    if (!nest.accumulates() || first.is_alone) return false;
+    if (first.is_alone) return false;
     ElementwiseGroup sets(program_);
     sets.Add(nest.set);
     for (size_t k = 0; k < std::min(waiting_.size(), kMaxDistance); ++k) {
       if (FusibleConsumer(sets, nest, waiting_[k])) {
-        if (CanHoist(k)) return false;
+        if (CanHoist(waiting_, k, /*passes_zero_outs=*/false)) return false;
+        // An assignment sinks below zero_outs alone.
+        if (!nest.accumulates() &&
+            !CanHoist(waiting_, k, /*passes_zero_outs=*/true)) {
+          return false;
+        }
         OCANNL_RETURN_IF_ERROR(Sink(first, nest, k));
         return true;
       }

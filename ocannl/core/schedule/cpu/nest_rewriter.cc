@@ -14,6 +14,13 @@ namespace ocannl {
 
 using rewrite::NewLoops;
 
+namespace {
+
+// Lanes of a zero_out: a few vectors.
+constexpr int64_t kZeroedAtOnce = 64;
+
+}  // namespace
+
 NestRewriter::NestRewriter(LoopProgram& program, Stmt nest,
                            rewrite::Legality legality, rewrite::Script* script)
     : program_(program),
@@ -179,6 +186,26 @@ absl::Status NestRewriter::FuseWith(const std::vector<NestLoop>& loops,
     OCANNL_RETURN_IF_ERROR(Fuse(loops[k++], loop));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<NestLoop> NestRewriter::ZeroRows(BufferId buffer) {
+  OCANNL_ASSIGN_OR_RETURN(const NewLoops made,
+                          rewriter_.ZeroLoops(program_.buffers[buffer].name));
+  const Dims& dims = program_.buffers[buffer].dims;
+  NestLoop cells{};
+  for (size_t axis = dims.size(); axis-- > 1;) {
+    if (dims[axis] == 1) {
+      OCANNL_RETURN_IF_ERROR(rewriter_.Unroll(made[axis]));
+    } else if (!cells.iterator.valid()) {
+      cells = {made[axis], dims[axis]};
+    }
+  }
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<NestLoop> strips,
+                          StripMine(cells, kZeroedAtOnce));
+  for (const NestLoop& strip : strips) {
+    OCANNL_RETURN_IF_ERROR(Vectorize(strip));
+  }
+  return NestLoop{made[0], dims[0]};
 }
 
 absl::StatusOr<NestLoop> NestRewriter::Enclose(const NestLoop& loop) {

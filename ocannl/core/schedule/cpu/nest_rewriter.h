@@ -102,6 +102,10 @@ class NestRewriter {
   absl::Status FuseWith(const std::vector<NestLoop>& loops, Stmt other,
                         const std::vector<NestLoop>& others);
 
+  // The first zero_out of `buffer`, which has rows of several cells, becomes
+  // loops over rows and, in lanes, cells. Returns the outermost one.
+  absl::StatusOr<NestLoop> ZeroRows(BufferId buffer);
+
   // The loop becomes the body of a new unit loop, which is returned.
   absl::StatusOr<NestLoop> Enclose(const NestLoop& loop);
 

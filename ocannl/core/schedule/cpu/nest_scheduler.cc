@@ -10,11 +10,14 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/analysis/promises.h"
+#include "ocannl/core/analysis/references.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/cpu/contract.h"
 #include "ocannl/core/schedule/cpu/map.h"
 #include "ocannl/core/schedule/cpu/nest_rewriter.h"
@@ -24,6 +27,9 @@
 
 namespace ocannl {
 namespace {
+
+// A row of fewer cells is zeroed before the nest: its lanes would be idle.
+constexpr int64_t kMinZeroedRow = 16;
 
 // Rewrites the nests of a program, one after the other.
 class NestScheduler {
@@ -46,6 +52,7 @@ class NestScheduler {
         done_.stmts.push_back(std::move(stmts_[k]));
       } else {
         OCANNL_RETURN_IF_ERROR(RunNest(k, nests[k]));
+        OCANNL_RETURN_IF_ERROR(FuseZeroOut(k));
       }
     }
     program_.body = std::move(done_);
@@ -57,9 +64,72 @@ class NestScheduler {
   absl::Status RunNest(size_t k, const FusedNest& nest) {
     NestRewriter rewriter(program_, std::move(stmts_[k]), options_.legality,
                           options_.script);
+    return Run(rewriter, k, [&] { return Rewrite(rewriter, nest); });
+  }
+
+  // Has the last loop, of statement k, zero what it writes of the buffer of a
+  // zero_out right before it: so the cells are still in cache, and several
+  // threads do it.
+  absl::Status FuseZeroOut(size_t k) {
+    std::vector<Stmt>& stmts = done_.stmts;
+    const std::optional<BufferId> buffer = BufferToZero(stmts);
+    if (!buffer) return absl::OkStatus();
+    Stmt nest = std::move(stmts.back());
+    stmts.pop_back();
+    const For& outer = std::get<For>(nest);
+    const NestLoop loop = {outer.iterator, outer.extent};
+    const bool is_parallel = outer.kind == LoopKind::kPar;
+    NestRewriter rewriter(program_, std::move(stmts.back()), options_.legality,
+                          options_.script);
+    stmts.pop_back();
+    rewriter.rewriter().Append(std::move(nest));
+    return Run(rewriter, k, [&]() -> absl::Status {
+      OCANNL_ASSIGN_OR_RETURN(const NestLoop zeroes,
+                              rewriter.ZeroRows(*buffer));
+      if (is_parallel) OCANNL_RETURN_IF_ERROR(rewriter.Parallel(zeroes));
+      return rewriter.Fuse(zeroes, loop);
+    });
+  }
+
+  // That of a zero_out before the last loop, of which each iteration of the
+  // loop uses a row, and no other one does; nullopt: there is none.
+  std::optional<BufferId> BufferToZero(const std::vector<Stmt>& stmts) const {
+    if (stmts.size() < 2) return std::nullopt;
+    const auto* zero = std::get_if<ZeroOut>(&stmts[stmts.size() - 2]);
+    const For* loop = std::get_if<For>(&stmts.back());
+    if (zero == nullptr || loop == nullptr) return std::nullopt;
+    const Dims& dims = program_.buffers[zero->buffer].dims;
+    if (dims.empty() || dims[0] != loop->extent || loop->extent < 2 ||
+        NumElements(dims) < dims[0] * kMinZeroedRow ||
+        (loop->kind != LoopKind::kFor && loop->kind != LoopKind::kPar)) {
+      return std::nullopt;
+    }
+    bool writes = false;
+    bool is_own = true;
+    auto visit = [&](const Access& access, const Lookup* lookup) {
+      if (access.buffer != zero->buffer) return;
+      writes = true;
+      is_own &= lookup == nullptr &&
+                access.indices[0] == Affine(Iterator(loop->iterator));
+    };
+    WalkStmts(loop->body, [&](const Stmt& stmt) {
+      if (const Set* set = std::get_if<Set>(&stmt)) {
+        visit(set->target, nullptr);
+      } else if (WrittenBy(program_, stmt) == zero->buffer) {
+        is_own = false;
+      }
+      WalkReadsAndLookups(program_, stmt, visit);
+    });
+    return writes && is_own ? std::optional(zero->buffer) : std::nullopt;
+  }
+
+  // Rewrites the body of the program, which is of statement k, and appends it
+  // to those that are done.
+  absl::Status Run(NestRewriter& rewriter, size_t k,
+                   absl::FunctionRef<absl::Status()> rewrite) {
     std::optional<rewrite::Rewriter::Savepoint> before;
     if (verifies_) before.emplace(rewriter.rewriter()).SaveAll();
-    absl::Status status = Rewrite(rewriter, nest);
+    absl::Status status = rewrite();
     if (status.ok() && options_.fault) {
       status = options_.fault("rewrite", program_);
     }

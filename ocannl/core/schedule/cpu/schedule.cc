@@ -158,7 +158,7 @@ const Stmt* StmtAt(const LoopProgram& program, const FaultPlace& place) {
     if (absl::c_linear_search(EffectsOf(program, stmt).writes, place.buffer)) {
       found = &stmt;
     }
-    WalkStmts({{stmt}}, [&](const Stmt&) { ++visited; });
+    WalkStmts(Block{{stmt}}, [&](const Stmt&) { ++visited; });
     if (place.stmt && visited > *place.stmt) return &stmt;
   }
   return found;
