@@ -19,6 +19,7 @@
 #include "ocannl/core/opt/dead_code.h"
 #include "ocannl/core/schedule/cpu/collapse.h"
 #include "ocannl/core/schedule/cpu/fuse_nests.h"
+#include "ocannl/core/schedule/cpu/layout.h"
 #include "ocannl/core/schedule/cpu/nest_scheduler.h"
 #include "ocannl/core/schedule/nests/canonicalize.h"
 
@@ -82,6 +83,15 @@ absl::Status Collapse(State& state) {
   if (!state.now.canonical.empty()) {
     state.now.canonical = CanonicalNestsOf(state.now.program);
   }
+  return absl::OkStatus();
+}
+
+absl::Status LayOut(State& state) {
+  if (state.now.canonical.empty()) return absl::OkStatus();
+  OCANNL_ASSIGN_OR_RETURN(const bool changed,
+                          ChooseLayouts(state.now.program, state.now.canonical,
+                                        state.target, state.options.script));
+  if (changed) state.now.canonical = CanonicalNestsOf(state.now.program);
   return absl::OkStatus();
 }
 
@@ -217,6 +227,7 @@ constexpr Pass kPasses[] = {
     // A nest of one statement has no unit loops, and its reduced loops are
     // innermost. Loops are numbered for the script.
     {"collapse", Collapse},
+    {"layout", LayOut},
     {"fuse", Fuse, FuseVerified},
     // Each statement of the body is a nest of a known form, or stays.
     {"rewrite", Rewrite, RewriteVerified},

@@ -7,10 +7,11 @@
 //
 // Nests are brought into one form (canonicalize.h). Then rewrites
 // (rewrite/rewrite.h) do the rest. They collapse loops over adjacent axes
-// (collapse.h) and fuse nests with the users of their results (fuse_nests.h).
-// Then they schedule each nest: contractions as planned (plan.h, contract.h),
-// maps (map.h), and rows (rows.h). All other statements stay. The result
-// prints, parses and runs on the interpreter.
+// (collapse.h), choose layouts of temps (layout.h), and fuse nests with the
+// users of their results (fuse_nests.h). Then they schedule each nest:
+// contractions as planned (plan.h, contract.h), maps (map.h), and rows
+// (rows.h). All other statements stay. The result prints, parses and runs on
+// the interpreter.
 //
 // Verify runs once, at the end. If it refuses, all is done again and verified
 // step by step: a nest that a pass would break keeps its loops.

@@ -3,7 +3,7 @@
 // ContractArray: scratch of which each iteration of a loop needs its own part
 // only becomes that part (array contraction; Sarkar and Gao, Optimization of
 // array accesses by collective loop transformations, 1991). ExpandArray is the
-// inverse (array expansion; Feautrier 1988).
+// inverse (array expansion; Feautrier 1988). SwapAxes changes the layout alone.
 //
 //   for i0 { for i1 { t[i0, i1] := x[i0, i1] * 2; }     t : f32[8, 16]
 //            for i2 { y[i0, i2] := t[i0, 15 - i2]; } }
@@ -241,6 +241,28 @@ absl::Status ExpandArray(LoopProgram& program, absl::string_view name,
   buffer.dims.insert(buffer.dims.begin(), extent);
   RewriteCells(program, site.loop().body, id, [&](Access& cell) {
     cell.indices.insert(cell.indices.begin(), Iterator(loop));
+  });
+  return absl::OkStatus();
+}
+
+absl::Status SwapAxes(LoopProgram& program, absl::string_view name,
+                      int64_t axis) {
+  OCANNL_ASSIGN_OR_RETURN(const BufferId id, FindBuffer(program, name));
+  Buffer& buffer = program.buffers[id];
+  if (buffer.role != Role::kTemp) {
+    return UserError("`", name, "` is not a temp, so others see its layout");
+  }
+  if (axis < 0 || axis + 1 >= static_cast<int64_t>(buffer.dims.size())) {
+    return UserError("`", name, "` has ", buffer.dims.size(), " axes: ", axis,
+                     " and the next one are not two of them");
+  }
+  if (UsesOf(program, program.body, id).lookups > 0) {
+    return UserError("cells of `", name, "` are looked up");
+  }
+  const auto at = static_cast<size_t>(axis);
+  std::swap(buffer.dims[at], buffer.dims[at + 1]);
+  RewriteCells(program, program.body, id, [&](Access& cell) {
+    std::swap(cell.indices[at], cell.indices[at + 1]);
   });
   return absl::OkStatus();
 }

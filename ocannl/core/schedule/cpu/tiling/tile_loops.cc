@@ -71,14 +71,12 @@ class LoopChooser {
     const int64_t few = nest_.outputs[contiguous].extent;
     const bool are_pairs =
         few == 2 && SizeOfCell(program_, nest_.set.target) == 4;
-    const bool are_long =
-        few * 2 <= lanes_ &&
-        Iterations(nest_.reduced) >= kMinReductionForStridedStores;
     for (size_t k = 0; k < nest_.outputs.size(); ++k) {
       const NestLoop& loop = nest_.outputs[k];
-      if (loop.extent % lanes_ != 0) continue;
-      if ((are_pairs && Stride(nest_.set.target, loop) == 2) ||
-          (are_long && HasUnitStrideOperands(loop))) {
+      if ((are_pairs && loop.extent % lanes_ == 0 &&
+           Stride(nest_.set.target, loop) == 2) ||
+          (AreBetterLanes(nest_, loop.extent, few, lanes_) &&
+           HasUnitStrideOperands(loop))) {
         return static_cast<int>(k);
       }
     }
@@ -123,13 +121,15 @@ class LoopChooser {
       const bool is_q = is_narrow ? DependsOnSameOperandsAsN(loop) : least > 0;
       if (chosen_.m && is_q && !ShareAnOperand(*chosen_.m, loop)) {
         chosen_.q = loop;
-    if (least == 0 && !chosen_.q) ChooseMoreRows(loops);
       }
     }
+    if (least == 0 && !chosen_.q) ChooseMoreRows(loops);
     if (chosen_.q &&
         ReductionStride(*chosen_.q) < ReductionStride(*chosen_.m)) {
       std::swap(*chosen_.m, *chosen_.q);
     }
+  }
+
   // q: where m and n are too short to hide latencies, the innermost other loop
   // whose iterations share what depends on n, which is not packed then.
   void ChooseMoreRows(const std::vector<NestLoop>& loops) {
@@ -143,8 +143,6 @@ class LoopChooser {
         chosen_.q = loop;
       }
     }
-  }
-
   }
 
   // How many operands depend on n and on `loop`.
@@ -187,6 +185,13 @@ class LoopChooser {
 };
 
 }  // namespace
+
+bool AreBetterLanes(const PerfectNest& nest, int64_t extent, int64_t few,
+                    int64_t lanes) {
+  const int64_t vectors = CeilDiv(extent, lanes);
+  return few * 2 * vectors <= extent && few * 2 <= lanes &&
+         Iterations(nest.reduced) >= kMinReductionForStridedStores;
+}
 
 TileLoops ChooseTileLoops(const LoopProgram& program, const PerfectNest& nest,
                           absl::Span<const Access> operands,

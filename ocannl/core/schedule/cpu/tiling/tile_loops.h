@@ -12,6 +12,7 @@
 #ifndef OCANNL_CORE_SCHEDULE_CPU_TILING_TILE_LOOPS_H_
 #define OCANNL_CORE_SCHEDULE_CPU_TILING_TILE_LOOPS_H_
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,12 @@ struct TileLoops {
   std::optional<NestLoop> q;
   NestLoop n;
 };
+
+// Whether lanes along a loop of `extent` iterations beat those along a loop of
+// `few`, which has unit stride in the target: they fill twice as much of their
+// vectors, and the reduction is long enough for strided stores.
+bool AreBetterLanes(const PerfectNest& nest, int64_t extent, int64_t few,
+                    int64_t lanes);
 
 // `operands` are OperandsOf(program, nest). Where no output loop has unit
 // stride in the target, n is one lane.
