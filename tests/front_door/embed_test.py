@@ -74,6 +74,7 @@ class Project:
         environment["HOME"] = str(self.output)
         ran = subprocess.run(
             ["bazel", "--nohome_rc", "--max_idle_secs=600",
+             "--host_jvm_args=-XX:TieredStopAtLevel=1",
              f"--output_user_root={self.output}", *command],
             cwd=self.folder, env=environment, check=False, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
