@@ -21,7 +21,13 @@ def _include_first(name):
 _COMMON = [Label("//tools:common_headers")]
 _TEST = [Label("//tools:test_headers")]
 
-def cc_binary(copts = [], deps = [], **kwargs):
+# For what a program does around its training: GCC compiles it in four fifths of
+# the time (`g++` of experiments/moons.cc and of experiments/support). Sources
+# that the engine's programs link have -O2: an inline function comes from the
+# first source that has it.
+PROGRAM_COPTS = ["-O1"]
+
+def cc_binary(copts = PROGRAM_COPTS, deps = [], **kwargs):
     native.cc_binary(
         copts = COPTS + _include_first("common_headers") + copts,
         deps = deps + _COMMON,
@@ -92,12 +98,6 @@ def cc_library(
 # (`g++` of tests/train/run_test.cc, tests/runtime/merge_test.cc and three
 # others); what they test is not.
 TEST_COPTS = COPTS + ["-Og"]
-
-# For what a program does around its training: GCC compiles it in four fifths of
-# the time (`g++` of experiments/moons.cc and of experiments/support). Sources
-# that the engine's programs link have -O2: an inline function comes from the
-# first source that has it.
-PROGRAM_COPTS = ["-O1"]
 
 # Visible to //tests, whose source_map_test runs some of them.
 def cc_test(
