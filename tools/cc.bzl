@@ -21,10 +21,11 @@ def _include_first(name):
 _COMMON = [Label("//tools:common_headers")]
 _TEST = [Label("//tools:test_headers")]
 
-# For what a program does around its training: GCC compiles it in four fifths of
-# the time (`g++` of experiments/moons.cc and of experiments/support). Sources
-# that the engine's programs link have -O2: an inline function comes from the
-# first source that has it.
+# For what goes on around compilation and the steps of training: main functions,
+# flags, files, reports, update rules. GCC compiles these in four fifths of the
+# time (`g++` of experiments/moons.cc, experiments/support and train/optim). The
+# linker takes an inline function from the first object that has it, so measure
+# `experiments:bench` with --filter=compile/layers_1 when you add a library.
 PROGRAM_COPTS = ["-O1"]
 
 def cc_binary(copts = PROGRAM_COPTS, deps = [], **kwargs):
