@@ -14,6 +14,11 @@ COPTS = [
     "-DOCANNL_FP_CONTRACT_OFF",
 ]
 
+# The objects go into programs, libocannl.a and libocannl.so alike, so that each
+# source is compiled once. Nobody replaces functions of the shared library, and so
+# the compiler may inline them.
+LIBRARY_COPTS = COPTS + ["-fPIC", "-fno-semantic-interposition"]
+
 # The options and targets of tools/precompiled.bzl's headers.
 def _include_first(name):
     return ["-include", "tools/%s.h" % name]
@@ -30,7 +35,7 @@ PROGRAM_COPTS = ["-O1"]
 
 def cc_binary(copts = PROGRAM_COPTS, deps = [], **kwargs):
     native.cc_binary(
-        copts = COPTS + _include_first("common_headers") + copts,
+        copts = LIBRARY_COPTS + _include_first("common_headers") + copts,
         deps = deps + _COMMON,
         **kwargs
     )
@@ -88,7 +93,7 @@ def cc_library(
     native.cc_library(
         name = name,
         srcs = srcs,
-        copts = COPTS + _include_first("common_headers") + copts,
+        copts = LIBRARY_COPTS + _include_first("common_headers") + copts,
         textual_hdrs = textual_hdrs,
         deps = deps + _COMMON,
         linkstatic = True,

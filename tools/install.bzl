@@ -2,19 +2,15 @@
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 load(":cc.bzl", "COPTS")
+load(":link_inputs.bzl", "link_inputs")
+load(":shared_library.bzl", "shared_flags")
 
 def _installer_impl(ctx):
     library = ctx.attr.library[CcInfo]
-    objects = []
-    link_flags = []
-    for input in library.linking_context.linker_inputs.to_list():
-        for part in input.libraries:
-            own = part.objects or part.pic_objects
-            if own:
-                objects += own
-            elif part.static_library:  # of the operating system
-                link_flags.append("-l:" + part.static_library.basename)
-        link_flags += input.user_link_flags
+    inputs = link_inputs(library)
+    objects = inputs.objects
+    link_flags = ["-l:" + part.basename for part in inputs.archives]
+    link_flags += inputs.flags
 
     archive = ctx.actions.declare_file("libocannl.a")
     arguments = ctx.actions.args()
@@ -45,6 +41,8 @@ def _installer_impl(ctx):
         headers = [header.short_path for header in headers],
         optional = [header.short_path for header in ctx.files.optional],
         link_flags = link_flags,
+        shared = ctx.file.shared.short_path,
+        shared_link_flags = shared_flags(inputs.flags),
         umbrella = ctx.attr.umbrella,
         version = ctx.attr.version,
     ).to_json())
@@ -53,7 +51,7 @@ def _installer_impl(ctx):
         ctx.executable._program.short_path,
         manifest.short_path,
     ), is_executable = True)
-    runfiles = ctx.runfiles(headers + [archive, manifest])
+    runfiles = ctx.runfiles(headers + [archive, ctx.file.shared, manifest])
     return DefaultInfo(
         executable = program,
         runfiles = runfiles.merge(
@@ -69,6 +67,11 @@ installer = rule(
         "optional": attr.label_list(
             allow_files = [".h"],
             doc = "Headers that need more than the library does.",
+        ),
+        "shared": attr.label(
+            mandatory = True,
+            allow_single_file = True,
+            doc = "The same as a shared library.",
         ),
         "umbrella": attr.string(
             mandatory = True,

@@ -6,12 +6,16 @@
 
   DIR/include/ocannl/...                    the headers that ocannl.h includes,
                                             and optional ones, such as eigen.h
-  DIR/lib/libocannl.a                       everything
+  DIR/lib/libocannl.a, libocannl.so         everything, as one of both
   DIR/lib/pkgconfig/ocannl.pc               pkg-config --cflags --libs ocannl
+  DIR/lib/pkgconfig/ocannl-shared.pc        ... --libs ocannl-shared
   DIR/lib/cmake/ocannl/ocannlConfig.cmake   find_package(ocannl), ocannl::ocannl
+                                            or ocannl::shared
 
 The folder can be moved. Abseil and the other libraries of the operating system
-are not in it: programs are linked with those that are installed.
+are not in it: programs are linked with those that are installed. With the
+archive, a program has Abseil's archives in itself; with the shared library, it
+must use Abseil's shared ones, as both say.
 """
 
 import argparse
@@ -25,25 +29,32 @@ import sys
 PKG_CONFIG = """\
 prefix=${{pcfiledir}}/../..
 
-Name: ocannl
+Name: {name}
 Description: Tensor expressions, gradients, and a just-in-time compiler
 Version: {version}
 Cflags: {compile_flags} -I${{prefix}}/include
-Libs: -L${{prefix}}/lib -locannl {link_flags}
+Libs: -L${{prefix}}/lib {link_flags}
 """
 
 CMAKE = """\
-# find_package(ocannl) makes the target ocannl::ocannl.
+# find_package(ocannl) makes the targets ocannl::ocannl, the archive, and
+# ocannl::shared.
 if(NOT TARGET ocannl::ocannl)
   get_filename_component(_ocannl "${{CMAKE_CURRENT_LIST_DIR}}/../../.."
     ABSOLUTE)
   add_library(ocannl::ocannl STATIC IMPORTED)
   set_target_properties(ocannl::ocannl PROPERTIES
     IMPORTED_LOCATION "${{_ocannl}}/lib/libocannl.a"
+    INTERFACE_LINK_LIBRARIES "{link_flags}")
+  add_library(ocannl::shared SHARED IMPORTED)
+  set_target_properties(ocannl::shared PROPERTIES
+    IMPORTED_LOCATION "${{_ocannl}}/lib/{soname}"
+    IMPORTED_SONAME "{soname}"
+    INTERFACE_LINK_LIBRARIES "{shared_link_flags}")
+  set_target_properties(ocannl::ocannl ocannl::shared PROPERTIES
     INTERFACE_INCLUDE_DIRECTORIES "${{_ocannl}}/include"
     INTERFACE_COMPILE_FEATURES cxx_std_20
-    INTERFACE_COMPILE_OPTIONS "{compile_flags}"
-    INTERFACE_LINK_LIBRARIES "{link_flags}")
+    INTERFACE_COMPILE_OPTIONS "{compile_flags}")
   unset(_ocannl)
 endif()
 """
@@ -86,17 +97,27 @@ def install(manifest, prefix):
         shutil.copyfile(headers[name], include / name)
     for folder in (lib / "pkgconfig", lib / "cmake/ocannl"):
         folder.mkdir(parents=True, exist_ok=True)
+    soname = pathlib.Path(manifest["shared"]).name
     shutil.copyfile(manifest["archive"], lib / "libocannl.a")
+    shutil.copyfile(manifest["shared"], lib / soname)
+    (lib / "libocannl.so").unlink(missing_ok=True)
+    (lib / "libocannl.so").symlink_to(soname)
     compile_flags = manifest["compile_flags"]
     link_flags = grouped(manifest["link_flags"])
-    (lib / "pkgconfig/ocannl.pc").write_text(PKG_CONFIG.format(
-        version=manifest["version"], compile_flags=" ".join(compile_flags),
-        link_flags=" ".join(link_flags)), encoding="utf-8")
+    shared_link_flags = ["-Wl,--as-needed", *grouped(
+        manifest["shared_link_flags"])]
+    for name, flags in (("ocannl", ["-l:libocannl.a", *link_flags]),
+                        ("ocannl-shared", ["-locannl", *shared_link_flags])):
+        (lib / f"pkgconfig/{name}.pc").write_text(PKG_CONFIG.format(
+            name=name, version=manifest["version"],
+            compile_flags=" ".join(compile_flags),
+            link_flags=" ".join(flags)), encoding="utf-8")
     # CMake chooses -std itself.
     compile_flags = [f for f in compile_flags if not f.startswith("-std=")]
     (lib / "cmake/ocannl/ocannlConfig.cmake").write_text(CMAKE.format(
-        compile_flags=";".join(compile_flags), link_flags=";".join(link_flags)),
-        encoding="utf-8")
+        compile_flags=";".join(compile_flags), soname=soname,
+        link_flags=";".join(link_flags),
+        shared_link_flags=";".join(shared_link_flags)), encoding="utf-8")
     return len(names)
 
 
@@ -115,7 +136,8 @@ def main():
     except OSError as error:
         sys.exit(f"cannot install below {prefix}: {error}; "
                  "choose another --prefix")
-    print(f"installed libocannl.a and {count} headers below {prefix}")
+    print(f"installed libocannl.a, libocannl.so and {count} headers below "
+          f"{prefix}")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs the library and uses it as programs do that Bazel does not build:
 the C++ of README.md, as it stands there, by pkg-config, all that
-docs/first_network.md tells to do, and the examples by pkg-config and CMake.
-A minute."""
+docs/first_network.md tells to do, and the examples by pkg-config and CMake,
+with the archive and the shared library. A minute and a half."""
 
 import os
 import pathlib
@@ -22,8 +22,8 @@ def run(*command, **options):
                           stdout=subprocess.PIPE, text=True, **options).stdout
 
 
-def pkg_config(option):
-    return run("pkg-config", option, "ocannl", env={
+def pkg_config(option, package="ocannl"):
+    return run("pkg-config", option, package, env={
         **os.environ, "PKG_CONFIG_PATH": str(PREFIX / "lib/pkgconfig")}).split()
 
 
@@ -120,6 +120,42 @@ def examples_build():
         assert ran.returncode == 1 and "nofile.npz" in ran.stderr, ran
 
 
+def shared_library_runs():
+    """Linked with libocannl.so by pkg-config and CMake, a program is the same.
+    Others than its own libraries of Abseil are not in it."""
+    program, build = TEMP / "xor_shared", TEMP / "build_shared"
+    run("g++", *STRICT, "examples/xor.cc", "-o", program,
+        *pkg_config("--cflags"), *pkg_config("--libs", "ocannl-shared"),
+        f"-Wl,-rpath,{PREFIX}/lib")
+    printed = run(program)
+    assert printed == run(TEMP / "copy/xor"), printed
+    assert printed.count(" xor ") == 4
+    needs = run("readelf", "-d", program)
+    assert "libocannl.so.0" in needs and "libabsl_status" in needs, needs
+    project = TEMP / "shared_project"
+    project.mkdir()
+    shutil.copy("examples/xor.cc", project)
+    (project / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(xor CXX)\n"
+        "find_package(ocannl REQUIRED)\nadd_executable(xor xor.cc)\n"
+        "target_link_libraries(xor ocannl::shared)\n", encoding="utf-8")
+    run("cmake", "-S", project, "-B", build, f"-DCMAKE_PREFIX_PATH={PREFIX}")
+    run("cmake", "--build", build)
+    assert run(build / "xor") == printed
+
+
+def only_public_symbols():
+    """libocannl.so shows what the headers have, and nothing of the engine."""
+    names = run("nm", "-DC", "--defined-only", PREFIX / "lib/libocannl.so")
+    symbols = [line.split(" ", 2)[2] for line in names.splitlines()]
+    assert any("ocannl::ParseTensor(" in name for name in symbols)
+    for name in symbols:
+        assert "ocannl::" in name, name
+        assert not re.search(
+            r"^(vtable for |typeinfo (name )?for )?"
+            r"ocannl::(jit|cuda|gpu|rewrite|emulation|cli)::", name), name
+
+
 def internals_stay_out():
     """A header that ocannl.h does not need is not installed."""
     names = {path.name for path in (PREFIX / "include").rglob("*.*")}
@@ -139,6 +175,8 @@ def main():
     readme_runs()
     first_network_runs()
     examples_build()
+    shared_library_runs()
+    only_public_symbols()
 
 
 if __name__ == "__main__":
