@@ -97,6 +97,16 @@ def system_deps():
         package = "nlohmann-json3-dev",
     )
     _system_library(
+        name = "pybind11",
+        build_file = Label("//third_party:pybind11.BUILD"),
+        links = {
+            "include/dlpack": "/usr/include/dlpack",
+            "include/pybind11": "/usr/include/pybind11",
+            "include/python3.11": "/usr/include/python3.11",
+        },
+        package = "libdlpack-dev pybind11-dev python3-dev",
+    )
+    _system_library(
         name = "xxhash",
         build_file = Label("//third_party:xxhash.BUILD"),
         links = {

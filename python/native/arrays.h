@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arrays of Python, read and given without a copy where layouts allow.
+#ifndef PYTHON_NATIVE_ARRAYS_H_
+#define PYTHON_NATIVE_ARRAYS_H_
+
+#include <pybind11/pybind11.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ocannl/ocannl.h"
+
+namespace ocannl::python {
+
+// Cells of a Python object: of the buffer protocol, of DLPack, or of numbers
+// and lists of them. `owner` keeps them alive.
+struct ArrayView {
+  const std::byte* data = nullptr;
+  DType dtype = DType::kF32;
+  Dims dims;
+  std::vector<int64_t> strides;  // in bytes
+  std::shared_ptr<void> owner;
+
+  bool is_contiguous() const;
+  // Copies the cells in row-major order to `to`.
+  void CopyTo(std::byte* to) const;
+};
+
+// Raises ocannl.Error, which names `what`: the object is no array, is not on
+// the host, or is of another dtype than `wanted`. Numbers and lists take that
+// dtype, if it holds them.
+ArrayView ViewOf(const pybind11::handle& object, DType wanted,
+                 const std::string& what);
+
+// A copy of the cells.
+NdArray ArrayOf(const ArrayView& view);
+
+// An array that Python owns: `ocannl.Array`.
+pybind11::object ToPython(NdArray array);
+
+}  // namespace ocannl::python
+
+#endif  // PYTHON_NATIVE_ARRAYS_H_

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/native/session.h"
+
+#include <unistd.h>
+
+#include <set>
+
+#include "absl/strings/str_cat.h"
+
+namespace py = pybind11;
+
+namespace ocannl::python {
+
+void Raise(const std::string& message) {
+  static const auto* error =
+      new py::object(py::module_::import("ocannl._errors").attr("Error"));
+  PyErr_SetString(error->ptr(), message.c_str());
+  throw py::error_already_set();
+}
+
+void Check(const absl::Status& status) {
+  if (!status.ok()) Raise(std::string(status.message()));
+}
+
+UserLine::operator SourceLocation() const {
+  static auto* files = new std::set<std::string>();
+  return {.file = files->insert(file).first->c_str(), .line = line};
+}
+
+Session::Session(const std::string& tier, uint32_t seed, int threads,
+                 bool profile)
+    : device("host", Check(FindTier(tier, {.threads = threads,
+                                           .profile = profile}))),
+      training{.step = model.graph.AddStatic("step", std::nullopt)},
+      process(getpid()) {
+  model.graph.set_seed(seed);
+}
+
+void Session::CheckProcess() const {
+  if (getpid() == process) return;
+  Raise(
+      "the model was made before fork(), and its threads are not in this "
+      "process; make the model after it, or start processes by "
+      "multiprocessing.get_context(\"spawn\")");
+}
+
+Node Checked(const std::shared_ptr<Session>& session, Tensor tensor) {
+  if (const auto* error = std::get_if<ErrorSource>(&tensor.node().source)) {
+    Raise(std::string(error->status.message()));
+  }
+  return {session, tensor};
+}
+
+std::vector<Tensor> TensorsOf(const std::vector<Node>& nodes) {
+  std::vector<Tensor> tensors;
+  for (const Node& node : nodes) tensors.push_back(node.tensor);
+  return tensors;
+}
+
+}  // namespace ocannl::python

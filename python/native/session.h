@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Session: what a Python model is made of: a graph, the stream that runs its
+// code, and the context with its arrays.
+#ifndef PYTHON_NATIVE_SESSION_H_
+#define PYTHON_NATIVE_SESSION_H_
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ocannl/ocannl.h"
+
+namespace ocannl::python {
+
+// Raises ocannl.Error with the message of `status`, unless it is OK.
+void Check(const absl::Status& status);
+template <class T>
+T Check(absl::StatusOr<T> value) {
+  Check(value.status());
+  return *std::move(value);
+}
+// Raises ocannl.Error with `message`.
+[[noreturn]] void Raise(const std::string& message);
+
+// The line of a user's program: a file and a number.
+struct UserLine {
+  std::string file;
+  int line = 0;
+
+  // The file's name is kept as long as the process runs.
+  operator SourceLocation() const;  // NOLINT
+};
+
+struct Session {
+  Session(const std::string& tier, uint32_t seed, int threads, bool profile);
+
+  // To be called before native work: threads do not survive a fork.
+  void CheckProcess() const;
+
+  train::Model model;
+  Device device;
+  Stream stream{&device};
+  // The base of all routines, so that none depends on another's runs.
+  Context context{&stream};
+  train::Training training;
+  int64_t process;
+};
+
+// A tensor of the session's graph.
+struct Node {
+  std::shared_ptr<Session> session;
+  Tensor tensor;
+};
+
+// Raises ocannl.Error if the tensor is an error node.
+Node Checked(const std::shared_ptr<Session>& session, Tensor tensor);
+
+// The tensors of nodes, all of `session`.
+std::vector<Tensor> TensorsOf(const std::vector<Node>& nodes);
+
+// What binds each part of the module.
+void BindArrays(pybind11::module_& module);
+void BindTensors(pybind11::module_& module);
+void BindBlocks(pybind11::module_& module);
+void BindTraining(pybind11::module_& module);
+
+}  // namespace ocannl::python
+
+#endif  // PYTHON_NATIVE_SESSION_H_

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fit: a training loop over arrays of examples."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, Callable, Dict, List, Optional
+
+from ocannl._errors import Error
+from ocannl.model import Step
+
+
+def fit(step: Step, examples: Dict[str, Any], *, batch_size: int,
+        epochs: int = 1, shuffle: bool = True, seed: int = 1,
+        after_epoch: Optional[Callable[[int, float], Any]] = None
+        ) -> List[float]:
+    """Runs `step` on batches of examples and returns the mean loss of each
+    epoch.
+
+    `examples` maps each input to an array of NumPy, PyTorch or JAX whose first
+    axis counts the examples. Examples that fill no batch are left out: others
+    in each epoch if they are shuffled. `after_epoch` is called with the number
+    of the epoch, from 0, and its mean loss.
+    """
+    lengths = {name: len(array) for name, array in examples.items()}
+    if not lengths or len(set(lengths.values())) != 1:
+        raise Error(f"the arrays of examples have the lengths {lengths}; give "
+                    "arrays of one length")
+    length = next(iter(lengths.values()))
+    if not 1 <= batch_size <= length:
+        raise Error(f"batch_size={batch_size}, but there are {length} examples")
+    order = list(range(length))
+    draw = random.Random(seed)
+    means = []
+    for epoch in range(epochs):
+        if shuffle:
+            draw.shuffle(order)
+        losses = []
+        for begin in range(0, length - batch_size + 1, batch_size):
+            batch = order[begin:begin + batch_size]
+            losses.append(step(**{name: array[batch]
+                                  for name, array in examples.items()}))
+        means.append(sum(map(float, losses)) / len(losses))
+        if after_epoch is not None:
+            after_epoch(epoch, means[-1])
+    return means
