@@ -29,7 +29,8 @@ LAYERS = [
     ["ocannl/flags"],  # the flags of programs, and what they choose
     ["ocannl"],  # the umbrella header
     ["ocannl/cli"],  # the command-line tool
-    ["experiments", "python"],
+    ["experiments"],
+    ["python"],
     ["tests"],
 ]
 

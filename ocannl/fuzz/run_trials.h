@@ -45,6 +45,7 @@ class SharedMemory {
   ~SharedMemory() { munmap(value_, sizeof(T)); }
 
   T* operator->() { return value_; }
+  T& operator*() { return *value_; }
 
  private:
   T* value_;

@@ -21,7 +21,7 @@
 #include "ocannl/core/tiering/first_difference.h"
 #include "ocannl/fuzz/child.h"
 #include "ocannl/fuzz/fill.h"
-#include "ocannl/fuzz/shared_memory.h"
+#include "ocannl/fuzz/run_trials.h"
 #include "ocannl/interp/interp_backend.h"
 #include "ocannl/jit/x86_backend.h"
 
