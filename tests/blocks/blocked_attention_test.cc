@@ -132,6 +132,29 @@ constexpr char kBlocked[] = R"(p ():
   }
 )";
 
+// `v` has 3 more cells than `s` has rows, in front and behind.
+constexpr char kPadded[] = R"(p ():
+  in x : f32[8];
+  temp s : f32[8, 6];
+  temp u : f32[14];
+  inout v : f32[14];
+  out z : f32[8, 6];
+  for i0 = 0 to 7 { for i1 = 0 to 5 { s[i0, i1] := sqrt(x[i0]); } }
+  zero_out u;
+  for i2 = 0 to 7 { for i3 = 0 to 5 {
+    u[i2 + 3] := u[i2 + 3] + s[i2, i3]; } }
+  for i4 = 0 to 13 { v[i4] := sqrt(u[i4]) + 1; }
+  for i5 = 0 to 7 { for i6 = 0 to 5 { z[i5, i6] := s[i5, i6] * v[i5 + 3]; } }
+)";
+constexpr char kPrivate[] = R"(p ():
+  in x : f32[7];
+  private a : f32[];
+  temp s : f32[7];
+  out z : f32[7];
+  for i0 = 0 to 6 { a[] := x[i0]; s[i0] := a[] + 1; }
+  for i1 = 0 to 6 { z[i1] := s[i1] * x[i1]; }
+)";
+
 struct Sizes {
   int64_t batch, length;
   int layers = 1;
@@ -200,6 +223,22 @@ TEST(BlockedAttentionTest, HasATextBeforeAndAfter) {
   const BlockRowsOptions options{
       .most_bytes = 64, .block_bytes = 48, .least_terms = 2};
   EXPECT_EQ(Print(BlockRows(program, options)), kBlocked);
+  ExpectSameBits(program, options);
+}
+
+TEST(BlockedAttentionTest, KeepsCellsBesideTheRows) {
+  const LoopProgram program = MustParse(kPadded);
+  const BlockRowsOptions options{
+      .most_bytes = 64, .block_bytes = 48, .least_terms = 1};
+  EXPECT_THAT(Print(BlockRows(program, options)), HasSubstr(".rows"));
+  ExpectSameBits(program, options);
+}
+
+TEST(BlockedAttentionTest, BlocksOfOneRowKeepPrivateBuffers) {
+  const LoopProgram program = MustParse(kPrivate);
+  const BlockRowsOptions options{
+      .most_bytes = 8, .block_bytes = 4, .least_terms = 1};
+  EXPECT_THAT(Print(BlockRows(program, options)), HasSubstr(".rows"));
   ExpectSameBits(program, options);
 }
 

@@ -116,8 +116,14 @@ class BlockWriter {
   }
 
   void CopyLoop(const For& loop, Block& to) {
-    if (values_.contains(loop.iterator)) return Copy(loop.body, to);
+    const bool is_known = values_.contains(loop.iterator);
+    if (is_known && loop.body.stmts.size() == 1) return Copy(loop.body, to);
     For copy{loop.kind, program_.FreshIterator(), loop.extent, {}};
+    if (is_known) {  // one statement still, as its private buffers need
+      copy.extent = 1;
+      Copy(loop.body, copy.body);
+      return to.stmts.push_back(std::move(copy));
+    }
     Affine value = Iterator(copy.iterator);
     if (loop.iterator == fine_) {
       copy.extent = count_;
