@@ -79,7 +79,7 @@ class FormWriter {
                      node);
           return num_nodes_++;
         });
-    Add(number);
+    Add(-2 - number);  // neither the kind of a node nor the end of a block
   }
 
   void Write(const Access& access) {
