@@ -155,6 +155,16 @@ constexpr char kPrivate[] = R"(p ():
   for i1 = 0 to 6 { z[i1] := s[i1] * x[i1]; }
 )";
 
+constexpr char kTwoAxes[] = R"(p ():
+  in x : f32[8, 8];
+  temp s : f32[8, 8, 6];
+  out z : f32[8, 8, 6];
+  for i0 = 0 to 7 { for i1 = 0 to 7 { for i2 = 0 to 5 {
+    s[i0, i1, i2] := sqrt(x[i0, i1]); } } }
+  for i3 = 0 to 7 { for i4 = 0 to 7 { for i5 = 0 to 5 {
+    z[i3, i4, i5] := s[i3, i4, i5] * x[i4, i3]; } } }
+)";
+
 struct Sizes {
   int64_t batch, length;
   int layers = 1;
@@ -239,6 +249,15 @@ TEST(BlockedAttentionTest, BlocksOfOneRowKeepPrivateBuffers) {
   const BlockRowsOptions options{
       .most_bytes = 8, .block_bytes = 4, .least_terms = 1};
   EXPECT_THAT(Print(BlockRows(program, options)), HasSubstr(".rows"));
+  ExpectSameBits(program, options);
+}
+
+TEST(BlockedAttentionTest, BlocksOfTwoAxesAreFew) {
+  const LoopProgram program = MustParse(kTwoAxes);
+  const BlockRowsOptions options{
+      .most_bytes = 8, .block_bytes = 8, .least_terms = 1, .most_blocks = 16};
+  const LoopProgram blocked = BlockRows(program, options);
+  EXPECT_EQ(blocked.body.stmts.size(), 2 * 16);
   ExpectSameBits(program, options);
 }
 

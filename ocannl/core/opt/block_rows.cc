@@ -209,6 +209,7 @@ void WriteBlocks(LoopProgram& program, const std::vector<RowGroup>& groups,
 LoopProgram BlockRows(LoopProgram program, const BlockRowsOptions& options) {
   // Blocks of one axis may be large enough to be cut on the next one.
   std::optional<Names> names;  // of the temps to cut; none: all
+  BlockRowsOptions left = options;
   for (int round = 0; round < 2; ++round) {
     std::vector<BufferId> large;
     for (BufferId id : program.buffers.ids()) {
@@ -220,8 +221,13 @@ LoopProgram BlockRows(LoopProgram program, const BlockRowsOptions& options) {
         large.push_back(id);
       }
     }
-    const std::vector<RowGroup> groups = FindRowGroups(program, large, options);
+    const std::vector<RowGroup> groups = FindRowGroups(program, large, left);
     if (groups.empty()) break;
+    int64_t blocks = 1;
+    for (const RowGroup& group : groups) {
+      blocks = std::max(blocks, (group.rows - 1) / group.block + 1);
+    }
+    left.most_blocks = std::max<int64_t>(1, left.most_blocks / blocks);
     WriteBlocks(program, groups, names.emplace());
     program = EliminateDeadCode(std::move(program));
   }

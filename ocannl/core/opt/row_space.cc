@@ -224,8 +224,7 @@ std::optional<RowLoops> RowSpace::Join(const Stmt& stmt,
   if (candidates.empty()) candidates = GuessRows(chain, groups, arrays);
   for (RowLoops rows : candidates) {
     // Such as the padding around the rows of an array.
-    const bool has_others =
-        rows.offset < 0 || rows.offset + rows.count > rows_;
+    const bool has_others = rows.offset < 0 || rows.offset + rows.count > rows_;
     if (rows_ > 0 && has_others) continue;
     Uses joined;
     if (!Fits(stmt, chain, groups, rows, joined)) continue;
