@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
               [](Nest& nest, Inst&, Inst&) { nest.source_lines.clear(); }},
         Fault{"it needs a result",
               [](Nest&, Inst& add, Inst&) { add.dst = {}; }},
-        Fault{"a loop has no end",
+        Fault{"a loop or `when` has no end",
               [](Nest& nest, Inst&, Inst&) { nest.insts.pop_back(); }}));
 
 }  // namespace
