@@ -44,6 +44,7 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   ~SharedMemory() { munmap(value_, sizeof(T)); }
 
+  T& operator*() { return *value_; }
   T* operator->() { return value_; }
   T& operator*() { return *value_; }
 
