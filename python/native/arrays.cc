@@ -28,12 +28,12 @@ struct ElementType {
 };
 
 constexpr ElementType kElementTypes[] = {
-    {DType::kBool, "?", 6},         {DType::kU8, "B", kDLUInt},
-    {DType::kU16, "H", kDLUInt},    {DType::kI32, "i", kDLInt},
-    {DType::kU32, "I", kDLUInt},    {DType::kI64, "q", kDLInt},
-    {DType::kU64, "Q", kDLUInt},    {DType::kF8E4M3, nullptr, 10},
-    {DType::kF8E5M2, nullptr, 12},  {DType::kBF16, nullptr, kDLBfloat},
-    {DType::kF16, "e", kDLFloat},   {DType::kF32, "f", kDLFloat},
+    {DType::kBool, "?", 6},        {DType::kU8, "B", kDLUInt},
+    {DType::kU16, "H", kDLUInt},   {DType::kI32, "i", kDLInt},
+    {DType::kU32, "I", kDLUInt},   {DType::kI64, "q", kDLInt},
+    {DType::kU64, "Q", kDLUInt},   {DType::kF8E4M3, nullptr, 10},
+    {DType::kF8E5M2, nullptr, 12}, {DType::kBF16, nullptr, kDLBfloat},
+    {DType::kF16, "e", kDLFloat},  {DType::kF32, "f", kDLFloat},
     {DType::kF64, "d", kDLFloat},
 };
 
@@ -43,8 +43,8 @@ const ElementType& TypeOf(DType dtype) {
 }
 
 const ElementType* FindFormat(absl::string_view format, size_t size) {
-  if (!format.empty() && (format[0] == '<' || format[0] == '=' ||
-                          format[0] == '@')) {
+  if (!format.empty() &&
+      (format[0] == '<' || format[0] == '=' || format[0] == '@')) {
     format.remove_prefix(1);
   }
   if (format == "l") format = size == 8 ? "q" : "i";
@@ -216,8 +216,9 @@ ArrayView ViewOfNumbers(const py::handle& object, DType wanted,
 std::string NumpyName(DType dtype) {
   const std::string name(Name(dtype));
   if (dtype == DType::kBool || TypeOf(dtype).format == nullptr) return name;
-  const absl::string_view kind =
-      name[0] == 'f' ? "float" : name[0] == 'u' ? "uint" : "int";
+  const absl::string_view kind = name[0] == 'f'   ? "float"
+                                 : name[0] == 'u' ? "uint"
+                                                  : "int";
   return absl::StrCat(kind, name.substr(1));
 }
 
@@ -251,8 +252,8 @@ py::capsule ToDlpack(const std::shared_ptr<NdArray>& array) {
                     .device = {.device_type = kDLCPU, .device_id = 0},
                     .ndim = static_cast<int32_t>(array->dims().size()),
                     .dtype = {.code = type.code,
-                              .bits = static_cast<uint8_t>(
-                                  8 * SizeOf(type.dtype)),
+                              .bits =
+                                  static_cast<uint8_t>(8 * SizeOf(type.dtype)),
                               .lanes = 1},
                     .shape = const_cast<int64_t*>(array->dims().data()),
                     .strides = exported->strides.data(),
@@ -284,23 +285,22 @@ int GetBuffer(PyObject* self, Py_buffer* buffer, int flags) {
   const auto size = static_cast<int64_t>(SizeOf(type.dtype));
   auto* strides = new Dims(RowMajorStrides(array->dims(), size));
   Py_INCREF(self);
-  *buffer = {.buf = array->data(),
-             .obj = self,
-             .len = static_cast<Py_ssize_t>(array->bytes()),
-             .itemsize = size,
-             .readonly = 0,
-             .ndim = static_cast<int>(array->dims().size()),
-             .format = (flags & PyBUF_FORMAT) == 0
-                           ? nullptr
-                           : const_cast<char*>(type.format),
-             .shape = (flags & PyBUF_ND) == 0
-                          ? nullptr
-                          : const_cast<int64_t*>(array->dims().data()),
-             .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES
-                            ? strides->data()
-                            : nullptr,
-             .suboffsets = nullptr,
-             .internal = strides};
+  *buffer = {
+      .buf = array->data(),
+      .obj = self,
+      .len = static_cast<Py_ssize_t>(array->bytes()),
+      .itemsize = size,
+      .readonly = 0,
+      .ndim = static_cast<int>(array->dims().size()),
+      .format = (flags & PyBUF_FORMAT) == 0 ? nullptr
+                                            : const_cast<char*>(type.format),
+      .shape = (flags & PyBUF_ND) == 0
+                   ? nullptr
+                   : const_cast<int64_t*>(array->dims().data()),
+      .strides =
+          (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? strides->data() : nullptr,
+      .suboffsets = nullptr,
+      .internal = strides};
   return 0;
 }
 
@@ -347,8 +347,7 @@ double NumberOf(const NdArray& array) {
 }  // namespace
 
 bool ArrayView::is_contiguous() const {
-  return strides ==
-         RowMajorStrides(dims, static_cast<int64_t>(SizeOf(dtype)));
+  return strides == RowMajorStrides(dims, static_cast<int64_t>(SizeOf(dtype)));
 }
 
 void ArrayView::CopyTo(std::byte* to) const {
@@ -377,8 +376,8 @@ ArrayView ViewOf(const py::handle& object, DType wanted,
     return ViewOfNumbers(object, wanted, what);
   }
   if (view.dtype != wanted) {
-    Raise(absl::StrCat(what, " is an array of ", Name(view.dtype),
-                       ", but ", Name(wanted), " is needed; convert it, as by ",
+    Raise(absl::StrCat(what, " is an array of ", Name(view.dtype), ", but ",
+                       Name(wanted), " is needed; convert it, as by ",
                        ".astype(\"", NumpyName(wanted), "\")"));
   }
   return view;
@@ -417,10 +416,9 @@ void BindArrays(py::module_& module) {
            }),
            py::arg("values"), py::arg("dtype") = "f32")
       .def_property_readonly("shape", &ShapeOf)
-      .def_property_readonly("dtype",
-                             [](const NdArray& array) {
-                               return std::string(Name(array.dtype()));
-                             })
+      .def_property_readonly(
+          "dtype",
+          [](const NdArray& array) { return std::string(Name(array.dtype())); })
       .def("tolist",
            [](const NdArray& array) {
              int64_t next = 0;
@@ -440,10 +438,8 @@ void BindArrays(py::module_& module) {
                                  absl::StrJoin(array.dims(), ", "), ")):\n",
                                  PrintValues(array));
            })
-      .def("__dlpack__",
-           [](const std::shared_ptr<NdArray>& array, const py::kwargs&) {
-             return ToDlpack(array);
-           })
+      .def("__dlpack__", [](const std::shared_ptr<NdArray>& array,
+                            const py::kwargs&) { return ToDlpack(array); })
       .def("__dlpack_device__",
            [](const NdArray&) { return std::pair(int{kDLCPU}, 0); });
 }

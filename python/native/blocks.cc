@@ -112,21 +112,20 @@ void BindLayers(py::module_& module) {
   module.def("linear", [](const SessionPtr& session, const std::string& name,
                           std::optional<Dims> outputs, bool bias,
                           const std::string& init, const UserLine& where) {
-    return Block{session, Simple(train::Linear(
-                              {&session->model.graph, name},
-                              {.outputs = std::move(outputs),
-                               .bias = bias,
-                               .init = InitOf(init)},
-                              where))};
+    return Block{
+        session,
+        Simple(train::Linear(
+            {&session->model.graph, name},
+            {.outputs = std::move(outputs), .bias = bias, .init = InitOf(init)},
+            where))};
   });
   module.def("mlp", [](const SessionPtr& session, const std::string& name,
                        std::vector<int64_t> sizes, const std::string& init,
                        const UserLine& where) {
-    return Block{session,
-                 Simple(train::Mlp({&session->model.graph, name},
-                                   {.sizes = std::move(sizes),
-                                    .init = InitOf(init)},
-                                   where))};
+    return Block{session, Simple(train::Mlp(
+                              {&session->model.graph, name},
+                              {.sizes = std::move(sizes), .init = InitOf(init)},
+                              where))};
   });
   module.def("conv2d", [](const SessionPtr& session, const std::string& name,
                           int64_t channels, int64_t kernel, int64_t stride,
@@ -134,45 +133,44 @@ void BindLayers(py::module_& module) {
                           const std::variant<std::string, int64_t>& padding,
                           bool bias, int64_t groups, int64_t inputs,
                           const std::string& init, const UserLine& where) {
-    return Block{session, Simple(train::Conv2d(
-                              {&session->model.graph, name},
-                              {.channels = channels,
-                               .kernel = kernel,
-                               .stride = stride,
-                               .dilation = dilation,
-                               .padding = PaddingOf(padding),
-                               .bias = bias,
-                               .init = InitOf(init),
-                               .groups = groups,
-                               .inputs = inputs},
-                              where))};
+    return Block{session, Simple(train::Conv2d({&session->model.graph, name},
+                                               {.channels = channels,
+                                                .kernel = kernel,
+                                                .stride = stride,
+                                                .dilation = dilation,
+                                                .padding = PaddingOf(padding),
+                                                .bias = bias,
+                                                .init = InitOf(init),
+                                                .groups = groups,
+                                                .inputs = inputs},
+                                               where))};
   });
-  module.def("embedding", [](const SessionPtr& session,
-                             const std::string& name, int64_t count,
-                             int64_t size, const UserLine& where) {
-    return Block{session, Simple(train::Embedding(
-                              {&session->model.graph, name},
-                              {.count = count, .size = size}, where))};
-  });
+  module.def(
+      "embedding", [](const SessionPtr& session, const std::string& name,
+                      int64_t count, int64_t size, const UserLine& where) {
+        return Block{session, Simple(train::Embedding(
+                                  {&session->model.graph, name},
+                                  {.count = count, .size = size}, where))};
+      });
   module.def("layer_norm", [](const SessionPtr& session,
                               const std::string& name, double epsilon,
                               const UserLine& where) {
-    return Block{session, Simple(train::LayerNorm(
-                              {&session->model.graph, name}, epsilon, where))};
+    return Block{session, Simple(train::LayerNorm({&session->model.graph, name},
+                                                  epsilon, where))};
   });
   module.def("rms_norm", [](const SessionPtr& session, const std::string& name,
                             double epsilon, const UserLine& where) {
-    return Block{session, Simple(train::RmsNorm(
-                              {&session->model.graph, name}, epsilon, where))};
+    return Block{session, Simple(train::RmsNorm({&session->model.graph, name},
+                                                epsilon, where))};
   });
-  module.def("batch_norm", [](const SessionPtr& session,
-                              const std::string& name, double momentum,
-                              double epsilon, const UserLine& where) {
-    return Block{session,
-                 OfTraining(train::BatchNorm(
-                     {&session->model.graph, name},
-                     {.momentum = momentum, .epsilon = epsilon}, where))};
-  });
+  module.def(
+      "batch_norm", [](const SessionPtr& session, const std::string& name,
+                       double momentum, double epsilon, const UserLine& where) {
+        return Block{session,
+                     OfTraining(train::BatchNorm(
+                         {&session->model.graph, name},
+                         {.momentum = momentum, .epsilon = epsilon}, where))};
+      });
   module.def("dropout", [](const SessionPtr& session, double rate) {
     return Block{session, [rate](const Tensors& x, Training* training,
                                  SourceLocation where) {
@@ -182,15 +180,15 @@ void BindLayers(py::module_& module) {
 }
 
 void BindAttention(py::module_& module) {
-  module.def("attention", [](const SessionPtr& session,
-                             const std::string& name, int64_t size,
-                             int64_t heads, int64_t key_size, double dropout,
-                             const UserLine& where) {
-    const train::MultiHeadAttention attention(
-        {&session->model.graph, name},
-        {.size = size, .heads = heads, .key_size = key_size,
-         .dropout = dropout},
-        where);
+  module.def("attention", [](const SessionPtr& session, const std::string& name,
+                             int64_t size, int64_t heads, int64_t key_size,
+                             double dropout, const UserLine& where) {
+    const train::MultiHeadAttention attention({&session->model.graph, name},
+                                              {.size = size,
+                                               .heads = heads,
+                                               .key_size = key_size,
+                                               .dropout = dropout},
+                                              where);
     // Operands: the places, the memory, and the mask if there is one.
     return Block{session, [attention](const Tensors& x, Training* training,
                                       SourceLocation at) {
@@ -199,75 +197,73 @@ void BindAttention(py::module_& module) {
                    return attention(x[0], x[1], mask, training, at);
                  }};
   });
-  module.def("encoder", [](const SessionPtr& session, const std::string& name,
-                           int64_t layers, int64_t size, int64_t heads,
-                           int64_t hidden, bool pre_norm, double dropout,
-                           const UserLine& where) {
-    const train::Encoder encoder(
-        {&session->model.graph, name}, layers,
-        TransformerOf(size, heads, hidden, pre_norm, dropout), where);
-    return Block{session, [encoder](const Tensors& x, Training* training,
-                                    SourceLocation at) {
-                   return encoder(x[0], Second(x), training, at);
-                 }};
-  });
+  module.def(
+      "encoder", [](const SessionPtr& session, const std::string& name,
+                    int64_t layers, int64_t size, int64_t heads, int64_t hidden,
+                    bool pre_norm, double dropout, const UserLine& where) {
+        const train::Encoder encoder(
+            {&session->model.graph, name}, layers,
+            TransformerOf(size, heads, hidden, pre_norm, dropout), where);
+        return Block{session, [encoder](const Tensors& x, Training* training,
+                                        SourceLocation at) {
+                       return encoder(x[0], Second(x), training, at);
+                     }};
+      });
   module.def("decoder_only", [](const SessionPtr& session,
                                 const std::string& name, int64_t vocabulary,
                                 int64_t length, int64_t layers, int64_t size,
                                 int64_t heads, int64_t hidden, bool pre_norm,
                                 double dropout, const UserLine& where) {
-    return Block{session,
-                 OfTraining(train::DecoderOnly(
-                     {&session->model.graph, name},
-                     {.vocabulary = vocabulary,
-                      .length = length,
-                      .layers = layers,
-                      .block = TransformerOf(size, heads, hidden, pre_norm,
-                                             dropout)},
-                     where))};
+    return Block{
+        session,
+        OfTraining(train::DecoderOnly(
+            {&session->model.graph, name},
+            {.vocabulary = vocabulary,
+             .length = length,
+             .layers = layers,
+             .block = TransformerOf(size, heads, hidden, pre_norm, dropout)},
+            where))};
   });
 }
 
 void BindFunctions(py::module_& module) {
-  module.def("max_pool2d",
-             [](const Node& x, int64_t kernel, std::optional<int64_t> stride,
-                const std::variant<std::string, int64_t>& padding,
-                const UserLine& where) {
-               return Checked(x.session,
-                              train::MaxPool2d(
-                                  x.tensor, Window{kernel, stride, padding},
-                                  where));
-             });
-  module.def("avg_pool2d",
-             [](const Node& x, int64_t kernel, std::optional<int64_t> stride,
-                const std::variant<std::string, int64_t>& padding,
-                const UserLine& where) {
-               return Checked(x.session,
-                              train::AvgPool2d(
-                                  x.tensor, Window{kernel, stride, padding},
-                                  where));
-             });
+  module.def("max_pool2d", [](const Node& x, int64_t kernel,
+                              std::optional<int64_t> stride,
+                              const std::variant<std::string, int64_t>& padding,
+                              const UserLine& where) {
+    return Checked(
+        x.session,
+        train::MaxPool2d(x.tensor, Window{kernel, stride, padding}, where));
+  });
+  module.def("avg_pool2d", [](const Node& x, int64_t kernel,
+                              std::optional<int64_t> stride,
+                              const std::variant<std::string, int64_t>& padding,
+                              const UserLine& where) {
+    return Checked(
+        x.session,
+        train::AvgPool2d(x.tensor, Window{kernel, stride, padding}, where));
+  });
   module.def("global_avg_pool2d", [](const Node& x, const UserLine& where) {
     return Checked(x.session, train::GlobalAvgPool2d(x.tensor, where));
   });
-  module.def("softmax", [](const std::string& spec, const Node& x,
-                           const UserLine& where) {
-    return Checked(x.session, train::Softmax(spec, x.tensor, where));
-  });
+  module.def("softmax",
+             [](const std::string& spec, const Node& x, const UserLine& where) {
+               return Checked(x.session, train::Softmax(spec, x.tensor, where));
+             });
   module.def("log_softmax", [](const std::string& spec, const Node& x,
                                const UserLine& where) {
     return Checked(x.session, train::LogSoftmax(spec, x.tensor, where));
   });
-  module.def("cross_entropy", [](const Node& logits, const Node& targets,
-                                 double smoothing,
-                                 const std::optional<Node>& weights,
-                                 const UserLine& where) {
-    train::CrossEntropyOptions options = {.label_smoothing = smoothing};
-    if (weights) options.weights = weights->tensor;
-    return Checked(logits.session,
-                   train::CrossEntropy(logits.tensor, targets.tensor, options,
-                                       where));
-  });
+  module.def(
+      "cross_entropy",
+      [](const Node& logits, const Node& targets, double smoothing,
+         const std::optional<Node>& weights, const UserLine& where) {
+        train::CrossEntropyOptions options = {.label_smoothing = smoothing};
+        if (weights) options.weights = weights->tensor;
+        return Checked(
+            logits.session,
+            train::CrossEntropy(logits.tensor, targets.tensor, options, where));
+      });
   module.def("mean_squared_error", [](const Node& values, const Node& targets,
                                       const UserLine& where) {
     return Checked(values.session, train::MeanSquaredError(

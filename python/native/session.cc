@@ -29,8 +29,8 @@ UserLine::operator SourceLocation() const {
 
 Session::Session(const std::string& tier, uint32_t seed, int threads,
                  bool profile)
-    : device("host", Check(FindTier(tier, {.threads = threads,
-                                           .profile = profile}))),
+    : device("host",
+             Check(FindTier(tier, {.threads = threads, .profile = profile}))),
       training{.step = model.graph.AddStatic("step", std::nullopt)},
       process(getpid()) {
   model.graph.set_seed(seed);

@@ -64,8 +64,8 @@ std::optional<Op> OptionalOp(const std::optional<std::string>& name) {
 // Rows as batch|input->output. The size "_" is what the others leave: 0.
 Shape ShapeOfRows(const std::string& rows) {
   constexpr int64_t kOpen = int64_t{1} << 40;  // no array is so long
-  const ShapeSpec spec = Check(ParseRows(
-      absl::StrReplaceAll(rows, {{"_", absl::StrCat(kOpen)}})));
+  const ShapeSpec spec =
+      Check(ParseRows(absl::StrReplaceAll(rows, {{"_", absl::StrCat(kOpen)}})));
   Shape shape;
   for (RowKind kind : kRowKinds) {
     shape[kind] = spec[kind].value_or(Dims{});
@@ -151,8 +151,9 @@ void BindTensors(py::module_& module) {
                                           SpecOf(shape), where));
            })
       .def("number",
-           [](const SessionPtr& session, const std::variant<int64_t, double>&
-                                             number, const UserLine& where) {
+           [](const SessionPtr& session,
+              const std::variant<int64_t, double>& number,
+              const UserLine& where) {
              return std::visit(
                  [&](auto value) {
                    return Checked(session, Number(session->model.graph,
@@ -163,9 +164,9 @@ void BindTensors(py::module_& module) {
       .def("parse", &Parse)
       .def("step_number",
            [](const SessionPtr& session, const UserLine& where) {
-             return Checked(session, EmbedSymbol(session->model.graph,
-                                                 session->training.step,
-                                                 where));
+             return Checked(session,
+                            EmbedSymbol(session->model.graph,
+                                        session->training.step, where));
            })
       .def("uniform",
            [](const SessionPtr& session, const UserLine& where) {
@@ -175,11 +176,11 @@ void BindTensors(py::module_& module) {
            [](const SessionPtr& session, const UserLine& where) {
              return Checked(session, Normal1(session->model.graph, {}, where));
            })
-      .def("causal_mask",
-           [](const SessionPtr& session, int64_t length, const UserLine& where) {
-             return Checked(session, train::CausalMask(session->model.graph,
-                                                       length, where));
-           });
+      .def("causal_mask", [](const SessionPtr& session, int64_t length,
+                             const UserLine& where) {
+        return Checked(session,
+                       train::CausalMask(session->model.graph, length, where));
+      });
 
   py::class_<Node>(module, "Node")
       .def_property_readonly(
@@ -188,13 +189,12 @@ void BindTensors(py::module_& module) {
           "name", [](const Node& node) { return node.tensor.node().name; })
       .def_property_readonly(
           "text", [](const Node& node) { return node.tensor.node().text; })
-      .def_property_readonly("dtype",
-                             [](const Node& node) {
-                               return std::string(
-                                   Name(node.tensor.node().dtype));
-                             })
-      .def("rows",
-           [](const Node& node) { return ToString(ShapeOfNode(node)); })
+      .def_property_readonly(
+          "dtype",
+          [](const Node& node) {
+            return std::string(Name(node.tensor.node().dtype));
+          })
+      .def("rows", [](const Node& node) { return ToString(ShapeOfNode(node)); })
       .def("dims", [](const Node& node) { return ShapeOfNode(node).dims(); })
       .def("tree", [](const Node& node) { return TensorTree(node.tensor); })
       .def("rename", [](const Node& node, const std::string& name) {
@@ -221,27 +221,27 @@ void BindTensors(py::module_& module) {
                            const Operand& b, const UserLine& where) {
     return Checked(session, ToArg(a, where) * ToArg(b, where));
   });
-  module.def("reduce",
-             [](const SessionPtr& session,
-                const std::optional<std::string>& op, const std::string& accum,
-                const std::string& spec, const std::vector<Operand>& operands,
-                const std::map<std::string, double>& numbers,
-                const UserLine& where) {
-               const std::vector<Arg> args = ToArgs(operands, where);
-               const EinsumNumbers named(numbers.begin(), numbers.end());
-               // Of many factors, in the order that costs least.
-               if (op == "*" && accum == "+" && args.size() > 2) {
-                 return Checked(session, Einsum(spec, args, named));
-               }
-               return Checked(session, Reduce(OptionalOp(op), OpOfName(accum),
-                                              spec, args, named));
-             });
-  module.def("where", [](const SessionPtr& session, const Operand& condition,
-                         const Operand& a, const Operand& b,
-                         const UserLine& where) {
-    return Checked(session, Where(ToArg(condition, where), ToArg(a, where),
-                                  ToArg(b, where)));
+  module.def("reduce", [](const SessionPtr& session,
+                          const std::optional<std::string>& op,
+                          const std::string& accum, const std::string& spec,
+                          const std::vector<Operand>& operands,
+                          const std::map<std::string, double>& numbers,
+                          const UserLine& where) {
+    const std::vector<Arg> args = ToArgs(operands, where);
+    const EinsumNumbers named(numbers.begin(), numbers.end());
+    // Of many factors, in the order that costs least.
+    if (op == "*" && accum == "+" && args.size() > 2) {
+      return Checked(session, Einsum(spec, args, named));
+    }
+    return Checked(session,
+                   Reduce(OptionalOp(op), OpOfName(accum), spec, args, named));
   });
+  module.def("where",
+             [](const SessionPtr& session, const Operand& condition,
+                const Operand& a, const Operand& b, const UserLine& where) {
+               return Checked(session, Where(ToArg(condition, where),
+                                             ToArg(a, where), ToArg(b, where)));
+             });
   module.def("convert", [](const Node& x, const std::string& dtype,
                            const UserLine& where) {
     return Checked(x.session,
@@ -267,8 +267,8 @@ void BindTensors(py::module_& module) {
   });
   module.def("one_hot", [](const Node& ids, int64_t classes,
                            const std::string& dtype, const UserLine& where) {
-    return Checked(ids.session, OneHot(ids.tensor, classes, DTypeOfName(dtype),
-                                       where));
+    return Checked(ids.session,
+                   OneHot(ids.tensor, classes, DTypeOfName(dtype), where));
   });
   module.def("gather", [](const std::string& spec, const Node& table,
                           const Node& ids, const UserLine& where) {
@@ -278,26 +278,27 @@ void BindTensors(py::module_& module) {
   module.def("scatter_add", [](const std::string& spec, const Node& values,
                                const Node& ids, int64_t size,
                                const UserLine& where) {
-    return Checked(values.session, ScatterAdd(spec, values.tensor, ids.tensor,
-                                              size, where));
+    return Checked(values.session,
+                   ScatterAdd(spec, values.tensor, ids.tensor, size, where));
   });
-  module.def("argmax", [](const std::string& axis, const Node& x,
-                          const UserLine& where) {
-    return Checked(x.session, ArgMax(axis, x.tensor, where));
-  });
-  module.def("argmin", [](const std::string& axis, const Node& x,
-                          const UserLine& where) {
-    return Checked(x.session, ArgMin(axis, x.tensor, where));
-  });
-  module.def("cumsum", [](const std::string& axis, const Node& x,
-                          const UserLine& where) {
-    return Checked(x.session, CumulativeSum(axis, x.tensor, where));
-  });
-  module.def("stack", [](const std::string& axis,
-                         const std::vector<Node>& parts, const UserLine& where) {
-    if (parts.empty()) Raise("stack() has no tensors; give one or more");
-    return Checked(parts[0].session, Stack(axis, TensorsOf(parts), where));
-  });
+  module.def("argmax",
+             [](const std::string& axis, const Node& x, const UserLine& where) {
+               return Checked(x.session, ArgMax(axis, x.tensor, where));
+             });
+  module.def("argmin",
+             [](const std::string& axis, const Node& x, const UserLine& where) {
+               return Checked(x.session, ArgMin(axis, x.tensor, where));
+             });
+  module.def("cumsum",
+             [](const std::string& axis, const Node& x, const UserLine& where) {
+               return Checked(x.session, CumulativeSum(axis, x.tensor, where));
+             });
+  module.def(
+      "stack", [](const std::string& axis, const std::vector<Node>& parts,
+                  const UserLine& where) {
+        if (parts.empty()) Raise("stack() has no tensors; give one or more");
+        return Checked(parts[0].session, Stack(axis, TensorsOf(parts), where));
+      });
   module.def("part", [](const std::string& axis, const Node& x, int64_t start,
                         int64_t size, const UserLine& where) {
     return Checked(x.session, Part(axis, x.tensor, start, size, where));

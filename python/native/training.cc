@@ -43,10 +43,9 @@ std::vector<Slot> SlotsOf(
   std::vector<Slot> slots;
   for (const auto& [key, node] : inputs) {
     const std::string& name = node.tensor.node().name;
-    const auto buffer =
-        absl::c_find_if(program.buffers, [&](const loop_ir::Buffer& b) {
-          return b.name == name;
-        });
+    const auto buffer = absl::c_find_if(
+        program.buffers,
+        [&](const loop_ir::Buffer& b) { return b.name == name; });
     if (buffer == program.buffers.end()) continue;  // the code does not read it
     slots.push_back({name, key, buffer->dtype, buffer->dims});
   }
@@ -197,11 +196,10 @@ class Step {
     }
     std::vector<train::StateUpdate> updates;
     for (const train::StateUpdate& update : s.training.updates) {
-      const auto needs = TopologicalOrder(s.model.graph, {update.value.id},
-                                          false);
-      if (absl::c_any_of(needs, [&](TensorId id) {
-            return computed.contains(id);
-          })) {
+      const auto needs =
+          TopologicalOrder(s.model.graph, {update.value.id}, false);
+      if (absl::c_any_of(needs,
+                         [&](TensorId id) { return computed.contains(id); })) {
         updates.push_back(update);
       }
     }
@@ -232,9 +230,9 @@ class Step {
       OCANNL_RETURN_IF_ERROR(train::SyncRun(init));
       s.context = init.context();
     }
-    code_ = train::Sequence(
-        "step", {std::move(gradient), std::move(states.update),
-                 std::move(code.update)});
+    code_ =
+        train::Sequence("step", {std::move(gradient), std::move(states.update),
+                                 std::move(code.update)});
     return ToRoutine(s.context, code_, {});
   }
 
@@ -296,8 +294,7 @@ class Forward {
       status = routine_->Run();
       for (const Node& output : outputs_) {
         if (!status.ok()) break;
-        absl::StatusOr<NdArray> array =
-            context.Read(output.tensor.node().name);
+        absl::StatusOr<NdArray> array = context.Read(output.tensor.node().name);
         status = array.status();
         if (array.ok()) read.push_back(*std::move(array));
       }
@@ -324,9 +321,8 @@ class Forward {
         if (computed.contains(id)) continue;
         for (TensorId operand : OperandsOf(graph[id].source)) {
           if (!computed.contains(operand)) continue;
-          OCANNL_RETURN_IF_ERROR(
-              SetMemoryMode(Tensor{output.tensor.graph, operand},
-                            MemoryMode::kMaterialized));
+          OCANNL_RETURN_IF_ERROR(SetMemoryMode(
+              Tensor{output.tensor.graph, operand}, MemoryMode::kMaterialized));
         }
       }
       for (TensorId id : order) {
@@ -399,8 +395,8 @@ void SetParameter(Session& session, const std::string& name,
     Raise(absl::StrCat("the sizes of `", name, "` are not known yet: call ",
                        "train() or predict() first"));
   }
-  NdArray array = ArrayOf(
-      ViewOf(values, p.node().dtype, absl::StrCat("`", name, "`")));
+  NdArray array =
+      ArrayOf(ViewOf(values, p.node().dtype, absl::StrCat("`", name, "`")));
   const Dims dims = shape->second.dims();
   if (array.dims() != dims) {
     Raise(absl::StrCat("`", name, "` has the shape (",
@@ -441,8 +437,8 @@ Node Rate(const SessionPtr& session, const std::string& kind, double first,
   const int32_t step = session->training.step;
   if (kind == "constant") {
     Tensor rate = Number(graph, first, where);
-    return Checked(session, warmup > 0 ? train::Warmup(rate, step, warmup)
-                                       : rate);
+    return Checked(session,
+                   warmup > 0 ? train::Warmup(rate, step, warmup) : rate);
   }
   if (steps < 1) Raise("a schedule has 1 step or more");
   Tensor rate = kind == "cosine"
@@ -500,12 +496,13 @@ void BindTraining(py::module_& module) {
       });
 
   py::class_<Step, std::shared_ptr<Step>>(module, "Step")
-      .def(py::init([](const SessionPtr& session, const Node& loss,
-                       const Rule& rule, const Node& rate,
-                       const std::vector<std::pair<std::string, Node>>&
-                           inputs) {
-        return std::make_shared<Step>(session, loss, rule.rule, rate, inputs);
-      }))
+      .def(
+          py::init([](const SessionPtr& session, const Node& loss,
+                      const Rule& rule, const Node& rate,
+                      const std::vector<std::pair<std::string, Node>>& inputs) {
+            return std::make_shared<Step>(session, loss, rule.rule, rate,
+                                          inputs);
+          }))
       .def("keys", [](const Step& step) { return Keys(step.slots()); })
       .def("run",
            [](const std::shared_ptr<Step>& step,
@@ -529,15 +526,14 @@ void BindTraining(py::module_& module) {
     for (Tensor p : ParametersOf(*session)) names.push_back(p.node().name);
     return names;
   });
-  module.def("get_parameter", [](const SessionPtr& session,
-                                 const std::string& name) {
-    return GetParameter(*session, name);
-  });
-  module.def("set_parameter", [](const SessionPtr& session,
-                                 const std::string& name,
-                                 const py::object& values) {
-    SetParameter(*session, name, values);
-  });
+  module.def("get_parameter",
+             [](const SessionPtr& session, const std::string& name) {
+               return GetParameter(*session, name);
+             });
+  module.def(
+      "set_parameter",
+      [](const SessionPtr& session, const std::string& name,
+         const py::object& values) { SetParameter(*session, name, values); });
   module.def("params_hash", [](const SessionPtr& session,
                                const std::vector<std::string>& names) {
     std::vector<Tensor> parameters;
@@ -552,8 +548,7 @@ void BindTraining(py::module_& module) {
   module.def("load", [](const SessionPtr& session, const std::string& path,
                         const std::map<std::string, std::string>& names,
                         bool allow_missing, bool allow_extra) {
-    Check(train::RestoreParams(path, WrittenArrays(*session),
-                               session->context,
+    Check(train::RestoreParams(path, WrittenArrays(*session), session->context,
                                {.names = names,
                                 .allow_missing = allow_missing,
                                 .allow_extra = allow_extra}));

@@ -26,8 +26,7 @@ absl::Status WriteStart(const std::string& folder) {
   OCANNL_ASSIGN_OR_RETURN(const Backend* backend, FindTier("interp"));
   const Device device("host", backend);
   Stream stream(&device);
-  OCANNL_ASSIGN_OR_RETURN(const Context started,
-                          code->Start(Context(&stream)));
+  OCANNL_ASSIGN_OR_RETURN(const Context started, code->Start(Context(&stream)));
   OCANNL_ASSIGN_OR_RETURN(const std::vector<Array> arrays,
                           train::ParamArrays(code->model, code->loss));
   return train::SaveParams(folder + "/first.npz", arrays, started);
