@@ -152,6 +152,9 @@ void BindLayers(py::module_& module) {
                                   {&session->model.graph, name},
                                   {.count = count, .size = size}, where))};
       });
+}
+
+void BindNorms(py::module_& module) {
   module.def("layer_norm", [](const SessionPtr& session,
                               const std::string& name, double epsilon,
                               const UserLine& where) {
@@ -276,6 +279,7 @@ void BindFunctions(py::module_& module) {
 void BindBlocks(py::module_& module) {
   py::class_<Block>(module, "Block").def("__call__", &Block::operator());
   BindLayers(module);
+  BindNorms(module);
   BindAttention(module);
   BindFunctions(module);
 }

@@ -114,14 +114,24 @@ std::pair<Node, Declared> Parse(
           declared.value_or(Declared{first, graph.parameters().size()})};
 }
 
-}  // namespace
+// Numbers that the graph holds, in the shape of `rows`.
+Node Constant(const SessionPtr& session, const std::string& name,
+              const py::object& values, const std::string& rows,
+              const std::string& dtype, const UserLine& where) {
+  NdArray array =
+      ArrayOf(ViewOf(values, DTypeOfName(dtype), absl::StrCat("`", name, "`")));
+  const Shape shape = ShapeOfRows(rows);
+  if (NumElements(shape.dims()) != array.size()) {
+    Raise(absl::StrCat("`", name, "` has ", array.size(),
+                       " cells, but the rows ", rows, " have ",
+                       NumElements(shape.dims())));
+  }
+  return Checked(session,
+                 Data(session->model.graph, name, array.Reshaped(shape.dims()),
+                      SpecOf(shape), where));
+}
 
-void BindTensors(py::module_& module) {
-  py::class_<UserLine>(module, "Where")
-      .def(py::init([](std::string file, int line) {
-        return UserLine{std::move(file), line};
-      }));
-
+void BindSession(py::module_& module) {
   py::class_<Session, SessionPtr>(module, "Session")
       .def(py::init([](const std::string& tier, uint32_t seed, int threads,
                        bool profile) {
@@ -134,22 +144,7 @@ void BindTensors(py::module_& module) {
              return Checked(session, Input(session->model.graph, name, rows,
                                            DTypeOfName(dtype), where));
            })
-      .def("constant",
-           [](const SessionPtr& session, const std::string& name,
-              const py::object& values, const std::string& rows,
-              const std::string& dtype, const UserLine& where) {
-             NdArray array = ArrayOf(ViewOf(values, DTypeOfName(dtype),
-                                            absl::StrCat("`", name, "`")));
-             const Shape shape = ShapeOfRows(rows);
-             if (NumElements(shape.dims()) != array.size()) {
-               Raise(absl::StrCat("`", name, "` has ", array.size(),
-                                  " cells, but the rows ", rows, " have ",
-                                  NumElements(shape.dims())));
-             }
-             return Checked(session, Data(session->model.graph, name,
-                                          array.Reshaped(shape.dims()),
-                                          SpecOf(shape), where));
-           })
+      .def("constant", &Constant)
       .def("number",
            [](const SessionPtr& session,
               const std::variant<int64_t, double>& number,
@@ -181,7 +176,9 @@ void BindTensors(py::module_& module) {
         return Checked(session,
                        train::CausalMask(session->model.graph, length, where));
       });
+}
 
+void BindNode(py::module_& module) {
   py::class_<Node>(module, "Node")
       .def_property_readonly(
           "id", [](const Node& node) { return node.tensor.id.index; })
@@ -200,7 +197,9 @@ void BindTensors(py::module_& module) {
       .def("rename", [](const Node& node, const std::string& name) {
         Named(node.tensor, name);
       });
+}
 
+void BindOperations(py::module_& module) {
   module.def("operations", [] {
     std::vector<std::pair<std::string, int>> operations;
 #define OCANNL_ROW(name, text, arity, ...) operations.push_back({text, arity});
@@ -242,6 +241,9 @@ void BindTensors(py::module_& module) {
                return Checked(session, Where(ToArg(condition, where),
                                              ToArg(a, where), ToArg(b, where)));
              });
+}
+
+void BindConversions(py::module_& module) {
   module.def("convert", [](const Node& x, const std::string& dtype,
                            const UserLine& where) {
     return Checked(x.session,
@@ -270,6 +272,9 @@ void BindTensors(py::module_& module) {
     return Checked(ids.session,
                    OneHot(ids.tensor, classes, DTypeOfName(dtype), where));
   });
+}
+
+void BindIndexing(py::module_& module) {
   module.def("gather", [](const std::string& spec, const Node& table,
                           const Node& ids, const UserLine& where) {
     return Checked(table.session,
@@ -303,6 +308,20 @@ void BindTensors(py::module_& module) {
                         int64_t size, const UserLine& where) {
     return Checked(x.session, Part(axis, x.tensor, start, size, where));
   });
+}
+
+}  // namespace
+
+void BindTensors(py::module_& module) {
+  py::class_<UserLine>(module, "Where")
+      .def(py::init([](std::string file, int line) {
+        return UserLine{std::move(file), line};
+      }));
+  BindSession(module);
+  BindNode(module);
+  BindOperations(module);
+  BindConversions(module);
+  BindIndexing(module);
 }
 
 }  // namespace ocannl::python

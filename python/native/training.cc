@@ -483,10 +483,46 @@ void BindRules(py::module_& module) {
   });
 }
 
+void BindParameters(py::module_& module) {
+  module.def("parameters", [](const SessionPtr& session) {
+    std::vector<std::string> names;
+    for (Tensor p : ParametersOf(*session)) names.push_back(p.node().name);
+    return names;
+  });
+  module.def("get_parameter",
+             [](const SessionPtr& session, const std::string& name) {
+               return GetParameter(*session, name);
+             });
+  module.def(
+      "set_parameter",
+      [](const SessionPtr& session, const std::string& name,
+         const py::object& values) { SetParameter(*session, name, values); });
+  module.def("params_hash", [](const SessionPtr& session,
+                               const std::vector<std::string>& names) {
+    std::vector<Tensor> parameters;
+    for (const std::string& name : names) {
+      parameters.push_back(ParameterOf(*session, name));
+    }
+    return Check(train::ParamsHash(session->context, parameters));
+  });
+  module.def("save", [](const SessionPtr& session, const std::string& path) {
+    Check(train::SaveParams(path, WrittenArrays(*session), session->context));
+  });
+  module.def("load", [](const SessionPtr& session, const std::string& path,
+                        const std::map<std::string, std::string>& names,
+                        bool allow_missing, bool allow_extra) {
+    Check(train::RestoreParams(path, WrittenArrays(*session), session->context,
+                               {.names = names,
+                                .allow_missing = allow_missing,
+                                .allow_extra = allow_extra}));
+  });
+}
+
 }  // namespace
 
 void BindTraining(py::module_& module) {
   BindRules(module);
+  BindParameters(module);
   module.def("rate", &Rate);
 
   py::class_<LossHandle>(module, "Loss")
@@ -521,38 +557,6 @@ void BindTraining(py::module_& module) {
       .def("run", &Forward::Run)
       .def("explain", &Forward::ExplainStages);
 
-  module.def("parameters", [](const SessionPtr& session) {
-    std::vector<std::string> names;
-    for (Tensor p : ParametersOf(*session)) names.push_back(p.node().name);
-    return names;
-  });
-  module.def("get_parameter",
-             [](const SessionPtr& session, const std::string& name) {
-               return GetParameter(*session, name);
-             });
-  module.def(
-      "set_parameter",
-      [](const SessionPtr& session, const std::string& name,
-         const py::object& values) { SetParameter(*session, name, values); });
-  module.def("params_hash", [](const SessionPtr& session,
-                               const std::vector<std::string>& names) {
-    std::vector<Tensor> parameters;
-    for (const std::string& name : names) {
-      parameters.push_back(ParameterOf(*session, name));
-    }
-    return Check(train::ParamsHash(session->context, parameters));
-  });
-  module.def("save", [](const SessionPtr& session, const std::string& path) {
-    Check(train::SaveParams(path, WrittenArrays(*session), session->context));
-  });
-  module.def("load", [](const SessionPtr& session, const std::string& path,
-                        const std::map<std::string, std::string>& names,
-                        bool allow_missing, bool allow_extra) {
-    Check(train::RestoreParams(path, WrittenArrays(*session), session->context,
-                               {.names = names,
-                                .allow_missing = allow_missing,
-                                .allow_extra = allow_extra}));
-  });
   module.def("tier_report", [](const SessionPtr& session) {
     session->stream.Sync();
     return absl::StrCat(session->device.backend().Report(),
