@@ -180,8 +180,7 @@ class Parser {
     if (first != 0) return lexer_.Error("a loop starts at 0");
     OCANNL_RETURN_IF_ERROR(lexer_.Expect("to"));
     OCANNL_ASSIGN_OR_RETURN(int64_t last, lexer_.TakeSigned());
-    const double around =
-        open_.empty() ? 1 : nest_.loops[open_.back()].frequency;
+    double around = open_.empty() ? 1 : nest_.loops[open_.back()].frequency;
     open_.push_back(loops_);
     nest_.insts.push_back({.opcode = Opcode::kLoop, .loop = loops_});
     EntryAt(loops_++, nest_.loops) = {
