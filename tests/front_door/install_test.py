@@ -156,6 +156,13 @@ def only_public_symbols():
             r"ocannl::(jit|cuda|gpu|rewrite|emulation|cli)::", name), name
 
 
+def version_is_that_of_the_changelog():
+    page = pathlib.Path("CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## (\S+)$", page, re.MULTILINE)[1]
+    for package in ("ocannl", "ocannl-shared"):
+        assert pkg_config("--modversion", package) == [newest], package
+
+
 def internals_stay_out():
     """A header that ocannl.h does not need is not installed."""
     names = {path.name for path in (PREFIX / "include").rglob("*.*")}
@@ -171,6 +178,7 @@ def main():
     old.touch()
     run("./install", f"--prefix={PREFIX}")
     assert not old.exists()
+    version_is_that_of_the_changelog()
     internals_stay_out()
     readme_runs()
     first_network_runs()

@@ -1,0 +1,3 @@
+"""The version of the packages; ocannl/core/version.h has the same."""
+
+VERSION = "0.6.0"
