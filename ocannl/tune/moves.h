@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Moves of the search: a script with one line or one tile changed. The result
-// need not be legal (LegalScript leaves out what is not).
+// Mutations of the search: a script with one line or one tile changed. Some
+// lines of the result may be illegal; LegalScript leaves these out.
 #ifndef OCANNL_TUNE_MOVES_H_
 #define OCANNL_TUNE_MOVES_H_
 
@@ -11,8 +11,11 @@
 
 namespace ocannl::tune {
 
-// A line is dropped, moved or inserted, its loops or its number are changed,
-// or a loop that is cut into whole tiles and a rest gets other tiles.
+// `lines` after one random change. A line is dropped, moved or inserted, its
+// loops or its number are changed, or a loop that is split into tiles and a
+// remainder gets tiles of another size.
+//
+//   Mutated(program, {"lane = split i1 16"}, random)   {"lane = split i1 32"}
 Lines Mutated(const LoopProgram& program, Lines lines, fuzz::Random& random);
 
 }  // namespace ocannl::tune

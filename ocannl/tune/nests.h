@@ -17,20 +17,22 @@ namespace ocannl::tune {
 
 struct Nest {
   std::string name;  // in profiles of the planner's schedule: "nest-3"
-  // Loops have the numbers of the whole program, arrays its names. An array
-  // that other statements use, too, is `in`, `out` or `inout`.
+  // Loops have the numbers that they have in the whole program, and arrays
+  // have the same names. An array that other statements also use is `in`,
+  // `out` or `inout`.
   LoopProgram program;
   Lines canonical;  // brings loops into the planner's form (canonicalize.h)
-  Lines planned;    // behind those: the planner's
+  Lines planned;    // the planner's script, after `canonical`
 };
 
-// The nests that scripts can schedule, in their order, of a program whose
-// iterators are counted. Statements with locals, and those that the planner
-// does nothing to, are in none. `target` is the planner's.
+// The nests of `program` that scripts can schedule, in the order of the
+// program, whose iterators are counted. Statements with locals are left out,
+// and so are those that the planner does not change. `target` is the planner's.
 std::vector<Nest> NestsOf(const LoopProgram& program, const Target& target);
 
-// The script that does `lines` to the nests of the whole program. A `sink`
-// that finds its loop in place already is left out. Errors: of a line.
+// The script that applies `lines` of single nests to the whole program. A
+// `sink` of a loop that is in place already is left out. Error: a line is
+// refused.
 absl::StatusOr<Lines> LinesForWhole(const LoopProgram& program,
                                     const Lines& lines);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Race: how long programs that compute the same take, by successive halving
-// (Jamieson and Talwalkar 2016, as in Hyperband, Li et al. 2018). All run in
-// turn, the slower half drops out, and the others run on, twice as often. The
-// first program always stays: times are told in its own.
+// Race: compares the times of programs with the same results by successive
+// halving (Jamieson and Talwalkar 2016, as in Hyperband, Li et al. 2018). All
+// run in turn. The slower half drops out, and the others run twice as often in
+// the next round. The first program always stays: times are ratios to its own.
 //
 //   OnMachine race({.isa = Isa::kAvx512, .threads = 1}, program, /*seed=*/1);
 //   race.Run({&planned, &other}, {.rounds = 3})[1].ratio   0.9: 10 % faster
@@ -25,15 +25,16 @@ namespace ocannl::tune {
 
 struct Outcome {
   bool is_done = false;    // it ran, with the first program's bits
-  double seconds = 0;      // a run, the median
-  double ratio = 0;        // of its time to the first program's, the median
-  std::string fault = "";  // why it is not done; empty: nobody tried
+  double seconds = 0;      // the median time of a run
+  double ratio = 0;        // the median of its time / the first program's time
+  std::string fault = "";  // why it is not done; empty: it was not tried
 };
 
 struct Rules {
   int rounds = 1;  // of samples; half of the programs drop out after each
-  double round_seconds = 0.25;  // a round takes no longer, but one sample each
-  // A program is out whose first runs take so many times the first program's.
+  double round_seconds = 0.25;  // the most of a round with several samples
+  // A program drops out if its first runs take more than this times the time
+  // of the first program.
   double cut = std::numeric_limits<double>::infinity();
 };
 
@@ -41,12 +42,13 @@ class Race {
  public:
   virtual ~Race() = default;
 
-  // An outcome for each program.
+  // Races the programs, and returns an outcome for each.
   virtual std::vector<Outcome> Run(
       absl::Span<const LoopProgram* const> programs, const Rules& rules) = 0;
 
-  // How the results of the two programs differ, the first one on the
-  // interpreter; empty: in no bit. An error is told as a difference.
+  // The first difference between the results of `on_interpreter`, which runs on
+  // the interpreter, and of `program`. Empty: they have the same bits. An error
+  // of a run counts as a difference.
   virtual std::string Proof(const LoopProgram& on_interpreter,
                             const LoopProgram& program) = 0;
 };
@@ -58,10 +60,10 @@ struct RaceOptions {
   int most_seconds = 20;                    // of processor time in a race
 };
 
-// On this machine, in child processes (fuzz/child.h): a program that crashes or
-// does not end harms none of the others. This process has no other threads.
-// The time of one thread is that of its processor, so that other processes do
-// not count; that of several is the time on the clock.
+// Runs programs on this machine, in child processes (fuzz/child.h). A program
+// that crashes or hangs does not affect the others. This process must have no
+// other threads. With one thread, times are processor time, so that other
+// processes matter little. With several threads, times are wall-clock time.
 class OnMachine : public Race {
  public:
   // Programs that race have the arrays and static indices of `whole`. All get

@@ -35,7 +35,7 @@ struct ParsedLine {
   std::string FirstLoop() const;
   // The argument that is a buffer, or "".
   std::string Buffer() const;
-  // Which argument is a number, if one is.
+  // The position of the argument that is a number, if there is one.
   std::optional<size_t> NumberAt() const;
   std::string Text() const;
 };
@@ -52,8 +52,9 @@ class LegalScript {
   explicit LegalScript(const LoopProgram& program)
       : runner_(program), first_new_(NextIterator(program).index) {}
 
-  // Whether the line was done. A `sink` stays in the script in any case: in a
-  // part of a program there may be nothing for the loop to move past.
+  // Applies the line, and returns whether the driver accepted it. A `sink`
+  // always stays in the script: in a part of a program there may be nothing for
+  // the loop to move past.
   bool Do(const std::string& line);
   void DoAll(const Lines& lines);
 
@@ -67,8 +68,8 @@ class LegalScript {
   // The number of iterations of the loop; 0: there is no such loop.
   int64_t ExtentOf(const std::string& loop) const;
 
-  // The names of the loops of the program, outer ones first. A loop that has
-  // none is known by its iterator only if the first program has it.
+  // The names of the loops of the program, outer ones first. A loop without a
+  // name is listed by its iterator if it is a loop of the first program.
   std::vector<std::string> LoopNames() const;
 
  private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Search: the fastest script of a nest that an evolutionary search finds
-// (Zheng et al., Ansor, OSDI 2020). A population of scripts starts from the
-// planner's and from random sketches. Each generation changes some of them,
-// races what is legal (race.h), and keeps the fastest.
+// Search: an evolutionary search for the fastest script of a nest (Zheng et
+// al., Ansor, OSDI 2020). The first population has the planner's script and
+// random sketches. Each generation mutates some scripts, races those that are
+// legal (race.h), and keeps the fastest.
 //
 //   Random random(seed);
 //   Found found = Search(nest, target, {.goes_on = clock}, race, random);
@@ -24,23 +24,23 @@
 namespace ocannl::tune {
 
 struct SearchOptions {
-  // Asked before each generation; whether there is time for it.
+  // Whether there is time for another generation; called before each.
   std::function<bool()> goes_on;
-  bool from_planner = true;  // its script is one to start from
+  bool from_planner = true;  // the planner's script is in the first population
   size_t population = 12;
   size_t generation = 8;  // scripts that are raced together
 };
 
-// What became of the scripts that were made.
+// How many scripts had which outcome.
 struct Counts {
   int64_t made = 0;     // all of them
   int64_t legal = 0;    // the driver refused no line
-  int64_t mended = 0;   // without the lines that it refused
-  int64_t illegal = 0;  // Verify, or the search, refused what was left
-  int64_t known = 0;    // they made a program that was raced before
-  int64_t slow = 0;     // too many statements, which nobody ran
+  int64_t mended = 0;   // legal without the lines that it refused
+  int64_t illegal = 0;  // Verify, or the search, refused the other lines
+  int64_t known = 0;    // their program was raced before
+  int64_t slow = 0;     // not run: the program has too many statements
   int64_t timed = 0;
-  int64_t cut = 0;  // after the first runs
+  int64_t cut = 0;  // dropped after the first runs
   int64_t failed = 0;
   std::vector<std::string> faults;  // of those that failed, with the script
 
@@ -50,12 +50,12 @@ struct Counts {
 struct Found {
   Lines lines;          // the script; empty: nothing was found
   LoopProgram program;  // what it makes of the nest
-  double ratio = 0;     // of its time to the planner's, as of the last race
+  double ratio = 0;     // its time / the planner's time, in the last race
   Counts counts = {};
 };
 
-// Error-free: a script that fails is counted. The same seed and times give the
-// same scripts.
+// The fastest script of `nest`. Scripts that fail are counted and are not
+// errors. The same seed and times give the same scripts.
 Found Search(const Nest& nest, const Target& target,
              const SearchOptions& options, Race& race, fuzz::Random& random);
 

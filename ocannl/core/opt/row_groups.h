@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FindRowGroups: which statements of a program BlockRows can do for a block of
-// rows before the next block, so that large temps need the memory of a block.
+// FindRowGroups: the statements of a program that BlockRows can run for one
+// block of rows before the next block, so that large temps need the memory of
+// one block.
 #ifndef OCANNL_CORE_OPT_ROW_GROUPS_H_
 #define OCANNL_CORE_OPT_ROW_GROUPS_H_
 
@@ -32,12 +33,12 @@ struct RowGroup {
   std::vector<size_t> after;
   int64_t rows;
   int64_t block;                // rows of a block
-  std::vector<BufferId> temps;  // whose rows, or grains, get memory of a block
+  std::vector<BufferId> temps;  // those with memory for the rows of a block
   RowSpace space;
 };
 
-// In the order of the program. Each of the `temps` is cut wherever it is used,
-// or nowhere. Empty: none is cut.
+// The groups, in the order of the program. Each of the `temps` is computed in
+// blocks by all groups that use it, or by none. Empty: all temps stay whole.
 std::vector<RowGroup> FindRowGroups(const LoopProgram& program,
                                     absl::Span<const BufferId> temps,
                                     const BlockRowsOptions& options);

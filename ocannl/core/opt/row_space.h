@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RowSpace: statements that go over the rows of common arrays, so that all of
-// them can be done for some rows before the next rows (alignment of loops, as
-// for loop fusion; Allen and Kennedy, Optimizing Compilers for Modern
-// Architectures, 2001).
+// RowSpace: statements that go over the rows of common arrays. All of them can
+// run for some rows before any of them runs for the next rows. This is the
+// alignment of loops that loop fusion needs (Allen and Kennedy, "Optimizing
+// Compilers for Modern Architectures", 2001).
 //
 //   for i0 { for i1 { s[i0, i1] := x[i0] * y[i1]; } }       row i0
 //   for i2 { for i3 { m[i2] := m[i2] + s[i2, i3]; } }       row i2
 //   for i4 { for i5 { g[i4] := g[i4] + s[i5, i4]; } }       row i5
 //
 // The first statement chooses the rows, and all statements that join have the
-// same rows. No row touches a cell that another row writes, except in sums over
-// rows, as g. Those stay in the order of rows, and no other statement of the
-// space touches them.
+// same rows. No row reads or writes a cell that another row writes, except in
+// sums over rows, such as g. These sums stay in the order of rows, and no other
+// statement of the space reads or writes them.
 //
 // Long sums have blocks (assign/sums/cascade.h): rows 1024*i6 + i7 are summed
 // into b[i6], and a second statement sums all b[i8]. It goes over grains of
@@ -57,15 +57,17 @@ class RowSpace {
   // `program` outlives this object.
   explicit RowSpace(const LoopProgram& program) : program_(&program) {}
 
-  // The loops over rows of `stmt`, which joins. Where no array of the space
-  // tells them, they go over an axis of one of `arrays`, which has as many
-  // cells as there are rows. nullopt, with nothing changed: it does not join.
+  // Makes `stmt` join and returns its loops over rows. If no array of the space
+  // determines them, they go over an axis of one of `arrays` whose extent is
+  // the number of rows. Returns nullopt, and changes nothing, if `stmt` cannot
+  // join.
   std::optional<RowLoops> Join(const Stmt& stmt,
                                absl::Span<const BufferId> arrays);
-  // A zero_out. Its rows are those of the first statement that writes `buffer`.
+  // The same for a zero_out, whose rows are those of the first statement that
+  // writes `buffer`. False: a statement that joined uses it.
   bool JoinZeroOut(BufferId buffer);
 
-  // Null: it has no rows.
+  // The axis of `buffer` that the rows are on. Null: it has no rows.
   const RowAxis* AxisOf(BufferId buffer) const;
   bool Touches(BufferId buffer) const { return uses_.contains(buffer); }
   int64_t rows() const { return rows_; }

@@ -26,9 +26,11 @@ struct BlockSum {
   Contraction contraction;
 };
 
-// nullopt: `next` does not add up the results of `nest`; or blocks are better
-// parallel, as there are no outer loops, fewer tiles, and the results stay in
-// L2; or A, which is packed for all blocks at once, is larger than the results.
+// The plan for `nest`, the blocks, and `next`, their sum. nullopt:
+// - `next` does not add up the results of `nest`;
+// - blocks are better parallel: there are no outer loops, tiles are fewer than
+//   blocks, and the results stay in L2;
+// - A, which is packed for all blocks at once, is larger than the results.
 std::optional<BlockSum> PlanBlockSum(LoopProgram& program,
                                      const PerfectNest& nest,
                                      const CanonicalNest& next,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // NestForm: a nest with numbers in the place of its buffers, loops and locals.
-// Forms are equal if the nests are alpha-equivalent, as CanonicalText is for
-// whole programs:
+// Nests with equal forms are alpha-equivalent: they differ only in names.
+// CanonicalText does the same for whole programs.
 //
 //   for i4 = 0 to 9 { w1[i4] := w1[i4] - rate[] * g1[i4]; }
 //   for i7 = 0 to 9 { w2[i7] := w2[i7] - rate[] * g2[i7]; }
