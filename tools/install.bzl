@@ -71,7 +71,7 @@ installer = rule(
         "shared": attr.label(
             mandatory = True,
             allow_single_file = True,
-            doc = "The same as a shared library.",
+            doc = "The shared library with the same content.",
         ),
         "umbrella": attr.string(
             mandatory = True,

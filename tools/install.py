@@ -6,7 +6,7 @@
 
   DIR/include/ocannl/...                    the headers that ocannl.h includes,
                                             and optional ones, such as eigen.h
-  DIR/lib/libocannl.a, libocannl.so         everything, as one of both
+  DIR/lib/libocannl.a, libocannl.so         the library, archive and shared
   DIR/lib/pkgconfig/ocannl.pc               pkg-config --cflags --libs ocannl
   DIR/lib/pkgconfig/ocannl-shared.pc        ... --libs ocannl-shared
   DIR/lib/cmake/ocannl/ocannlConfig.cmake   find_package(ocannl), ocannl::ocannl
@@ -14,8 +14,8 @@
 
 The folder can be moved. Abseil and the other libraries of the operating system
 are not in it: programs are linked with those that are installed. With the
-archive, a program has Abseil's archives in itself; with the shared library, it
-must use Abseil's shared ones, as both say.
+archive, a program contains Abseil's archives. With the shared library, it must
+use Abseil's shared ones. The files of pkg-config and CMake link them so.
 """
 
 import argparse

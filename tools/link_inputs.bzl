@@ -1,4 +1,4 @@
-"""What a library is linked from, for rules that link it themselves."""
+"""The linker inputs of a library, for rules that link it themselves."""
 
 def link_inputs(library):
     """Returns the parts of a CcInfo: our objects, archives of the operating

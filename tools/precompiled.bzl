@@ -1,8 +1,8 @@
-"""A precompiled header: one that every source includes first, parsed once.
+"""A precompiled header, which every source includes first.
 
-Of the time to compile a source, more than half went into the headers of Abseil
-and the standard library (`g++ -fsyntax-only`). GCC reads what it made of them in the place of the text
-where the options are the same, and the text elsewhere. Clang gets an empty
+More than half of the time to compile a source went into the headers of Abseil
+and the standard library (`g++ -fsyntax-only`). GCC reads the precompiled header
+where the options are the same, and its text elsewhere. Clang gets an empty
 header: its builds show that each source includes what it uses.
 """
 
@@ -77,7 +77,7 @@ def _precompiled_header_impl(ctx):
 
 precompiled_header = rule(
     implementation = _precompiled_header_impl,
-    doc = "NAME.h for `-include`, and beside it what GCC reads instead.",
+    doc = "NAME.h for `-include`, and NAME.h.gch, which GCC reads instead.",
     attrs = {
         "copts": attr.string_list(),
         "deps": attr.label_list(providers = [CcInfo]),

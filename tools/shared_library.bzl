@@ -1,4 +1,4 @@
-"""A shared library of all that its `deps` have, with some symbols public."""
+"""A shared library that contains its `deps` and exports some symbols."""
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 load(":link_inputs.bzl", "link_inputs")
@@ -6,8 +6,8 @@ load(":link_inputs.bzl", "link_inputs")
 def shared_flags(flags):
     """Returns the flags with shared libraries in the place of archives.
 
-    Debian's archives of Abseil have thread-local variables at addresses that
-    only programs can have.
+    Debian's archives of Abseil have thread-local variables, which are compiled
+    for programs: a shared library cannot be linked with them.
     """
     return [
         "-l" + flag[len("-l:lib"):-len(".a")] if flag.startswith("-l:lib") else flag
@@ -30,8 +30,8 @@ def _shared_library_impl(ctx):
     arguments.add("-Wl,-z,defs" if ctx.attr.complete else "-Wl,-z,lazy")
     arguments.add(ctx.file.symbols, format = "-Wl,--version-script=%s")
 
-    # AsmJit's archive reads `stderr` at an address that only programs can
-    # have: it reads a variable of the library instead.
+    # AsmJit's archive refers to `stderr` as only programs can. The linker
+    # makes it read a variable of the shared library instead.
     arguments.add("-Wl,--defsym,stderr=ocannl_stderr")
     arguments.add_all(inputs.objects)
     arguments.add_all(inputs.archives)
@@ -60,7 +60,7 @@ shared_library = rule(
     attrs = {
         "complete": attr.bool(
             default = True,
-            doc = "Whether every symbol must be found; not of a plug-in.",
+            doc = "Whether every symbol must be defined; False for a plug-in.",
         ),
         "deps": attr.label_list(mandatory = True, providers = [CcInfo]),
         "file": attr.string(mandatory = True, doc = "such as libx.so.0"),
@@ -68,7 +68,7 @@ shared_library = rule(
         "symbols": attr.label(
             mandatory = True,
             allow_single_file = True,
-            doc = "A version script: which symbols are public.",
+            doc = "A version script, which lists the public symbols.",
         ),
         "_stderr": attr.label(default = Label("//tools:shared_stderr")),
         "_cc_toolchain": attr.label(
