@@ -4,7 +4,6 @@
 // writes the script of the fastest.
 #include <signal.h>
 
-#include <chrono>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -19,6 +18,7 @@
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/opt/pipeline.h"
 #include "ocannl/core/runtime/threads/team.h"
+#include "ocannl/fuzz/stopwatch.h"
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/tune/race.h"
 #include "ocannl/tune/tune.h"
@@ -64,12 +64,6 @@ absl::StatusOr<jit::Isa> IsaOf(const CommandLine& line) {
                    " or leave it out");
 }
 
-double Now() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 }  // namespace
 
 absl::Status TuneCommand(const CommandLine& line, std::ostream& out) {
@@ -98,6 +92,7 @@ absl::Status TuneCommand(const CommandLine& line, std::ostream& out) {
   tune::Tuned tuned;
   {
     const InterruptsSearch interrupts;
+    const fuzz::Stopwatch watch;
     OCANNL_ASSIGN_OR_RETURN(
         tuned, tune::Tune(program,
                           {.target = jit::TargetOf(isa),
@@ -106,7 +101,7 @@ absl::Status TuneCommand(const CommandLine& line, std::ostream& out) {
                            .nests = static_cast<size_t>(nests),
                            .from_planner = planned,
                            .head = head,
-                           .clock = Now,
+                           .clock = [&] { return watch.Seconds(); },
                            .stops = [] { return interrupted != 0; }},
                           race, out));
   }
