@@ -14,9 +14,9 @@ COPTS = [
     "-DOCANNL_FP_CONTRACT_OFF",
 ]
 
-# The same objects are linked into programs, libocannl.a and libocannl.so, so that
-# each source is compiled once. Functions of the shared library are never replaced
-# by others of the same name, and so the compiler may inline them.
+# The same objects are linked into programs, libocannl.a and libocannl.so, so
+# that each source is compiled once. Functions of the shared library are never
+# replaced by others of the same name, and so the compiler may inline them.
 LIBRARY_COPTS = COPTS + ["-fPIC", "-fno-semantic-interposition"]
 
 # The options and targets of tools/precompiled.bzl's headers.
@@ -26,10 +26,10 @@ def _include_first(name):
 _COMMON = [Label("//tools:common_headers")]
 _TEST = [Label("//tools:test_headers")]
 
-# For sources that neither compile programs nor run steps: main functions, flags,
-# files, reports, update rules. GCC takes four fifths of the time (`g++` of
-# experiments/moons.cc, experiments/support and train/optim). The linker takes an
-# inline function from the first object that has it, so measure
+# For sources that neither compile programs nor run steps: main functions,
+# flags, files, reports, update rules. GCC takes four fifths of the time (`g++`
+# of experiments/moons.cc, experiments/support and train/optim). The linker
+# takes an inline function from the first object that has it, so measure
 # `experiments:bench` with --filter=compile/layers_1 when you add a library.
 PROGRAM_COPTS = ["-O1"]
 

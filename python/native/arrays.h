@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays of Python, read and given without a copy where layouts allow.
+// Arrays of Python, which are exchanged without a copy where layouts allow.
 #ifndef PYTHON_NATIVE_ARRAYS_H_
 #define PYTHON_NATIVE_ARRAYS_H_
 
@@ -31,9 +31,9 @@ struct ArrayView {
   void CopyTo(std::byte* to) const;
 };
 
-// Raises ocannl.Error, which names `what`: the object is no array, is not on
-// the host, or is of another dtype than `wanted`. Numbers and lists take that
-// dtype, if it holds them.
+// The cells of `object`. Numbers and lists take the dtype `wanted` if it holds
+// their values. Raises ocannl.Error, which names `what`, if the object is not
+// an array, is not on the host, or is of another dtype.
 ArrayView ViewOf(const pybind11::handle& object, DType wanted,
                  const std::string& what);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Session: what a Python model is made of: a graph, the stream that runs its
-// code, and the context with its arrays.
+// Session: the graph of a Python model, the stream that runs its code, and the
+// context with its arrays.
 #ifndef PYTHON_NATIVE_SESSION_H_
 #define PYTHON_NATIVE_SESSION_H_
 
@@ -63,7 +63,7 @@ Node Checked(const std::shared_ptr<Session>& session, Tensor tensor);
 // The tensors of nodes, all of `session`.
 std::vector<Tensor> TensorsOf(const std::vector<Node>& nodes);
 
-// What binds each part of the module.
+// Each adds one part of the bindings to `module`.
 void BindArrays(pybind11::module_& module);
 void BindTensors(pybind11::module_& module);
 void BindBlocks(pybind11::module_& module);
