@@ -262,10 +262,10 @@ class Forward {
     session_->CheckProcess();
     Session& s = *session_;
     for (Node& output : outputs_) {
-      const TensorSource& source = output.tensor.node().source;
+      const TensorNode& node = output.tensor.node();
       // The code of a leaf is empty: that of a copy is not.
-      if (OperandsOf(source).empty()) {
-        output.tensor = StopGradient(output.tensor);
+      if (OperandsOf(node.source).empty()) {
+        output.tensor = Bitcast(output.tensor, node.dtype);
       }
     }
     const ComputedBy before = std::exchange(s.model.computed_by, {});

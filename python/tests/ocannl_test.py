@@ -180,6 +180,15 @@ class PredictionTest(unittest.TestCase):
         np.testing.assert_array_equal(b, np.maximum(a, 0))
         np.testing.assert_array_equal(c, a * 2 + b)
 
+    def test_an_input_and_a_parameter_are_outputs(self):
+        model = ocannl.Model()
+        x = model.input("x", "4|2")
+        w = model.parse("{w = 3; o=[2]}")
+        given, sum_of = model.predict(x, x + w)(x=np.ones((4, 2), np.float32))
+        np.testing.assert_array_equal(np.asarray(given), 1)
+        np.testing.assert_array_equal(np.asarray(sum_of), 4)
+        np.testing.assert_array_equal(np.asarray(model.predict(w)()), 3)
+
     def test_dropout_and_batch_norm_know_of_training(self):
         model = ocannl.Model()
         x = model.input("x", "64|8")
