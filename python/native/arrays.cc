@@ -155,6 +155,9 @@ bool Holds(double number) {
   }
 }
 
+// Lists in lists: as many as NumPy has axes.
+constexpr size_t kMaxDepth = 64;
+
 // Numbers, and lists and tuples of them, of equal lengths.
 struct Numbers {
   std::vector<double> values;
@@ -172,9 +175,17 @@ struct Numbers {
             "; give an array with the buffer protocol or DLPack, such as ",
             "NumPy's and PyTorch's, or numbers"));
       }
+      if (PyLong_Check(object.ptr()) && std::abs(value) >= 0x1p53 &&
+          !py::float_(value).equal(object)) {
+        Raise(absl::StrCat(what, " has an integer above 2^53, which lists do ",
+                           "not keep exactly; give an array"));
+      }
       if (depth != dims.size()) Uneven(what);
       values.push_back(value);
       return;
+    }
+    if (depth == kMaxDepth) {
+      Raise(absl::StrCat(what, " has lists in lists deeper than ", kMaxDepth));
     }
     const auto list = py::reinterpret_borrow<py::sequence>(object);
     const auto length = static_cast<int64_t>(list.size());
@@ -201,7 +212,11 @@ ArrayView ViewOfNumbers(const py::handle& object, DType wanted,
         Raise(absl::StrCat(what, " has the number ", numbers.values[k],
                            ", which ", Name(wanted), " does not hold"));
       }
-      array->values<T>()[k] = static_cast<T>(numbers.values[k]);
+      if constexpr (kIsNarrow<T>) {
+        array->values<T>()[k] = T::Round(numbers.values[k]);
+      } else {
+        array->values<T>()[k] = static_cast<T>(numbers.values[k]);
+      }
     }
   });
   return {.data = array->data(),

@@ -101,6 +101,10 @@ struct Window {
 train::TransformerOptions TransformerOf(int64_t size, int64_t heads,
                                         int64_t hidden, bool pre_norm,
                                         double dropout) {
+  if (heads < 1 || size % heads != 0) {
+    Raise(absl::StrCat("size=", size, " is not a multiple of heads=", heads,
+                       "; give other numbers"));
+  }
   return {.size = size,
           .heads = heads,
           .hidden = hidden,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/native/session.h"
 
+#include <cxxabi.h>
 #include <unistd.h>
 
 #include <set>
@@ -34,6 +35,17 @@ Session::Session(const std::string& tier, uint32_t seed, int threads,
       training{.step = model.graph.AddStatic("step", std::nullopt)},
       process(getpid()) {
   model.graph.set_seed(seed);
+}
+
+Unlocked::~Unlocked() {
+  working_.unlock();
+  // When the interpreter has ended, it ends this thread. The frames below have
+  // objects of Python, so that the thread waits for the end of the process.
+  try {
+    PyEval_RestoreThread(thread_);
+  } catch (const abi::__forced_unwind&) {
+    while (true) pause();
+  }
 }
 
 void Session::CheckProcess() const {

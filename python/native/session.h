@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,23 @@ struct Session {
   Context context{&stream};
   train::Training training;
   int64_t process;
+  // Held by native work on the arrays and the graph. Its holder neither waits
+  // for Python's lock nor runs Python code.
+  mutable std::mutex working;
+};
+
+// Native work on the arrays of a session, without Python's lock, one thread at
+// a time.
+class Unlocked {
+ public:
+  explicit Unlocked(const Session& session)
+      : thread_(PyEval_SaveThread()), working_(session.working) {}
+  Unlocked(const Unlocked&) = delete;
+  ~Unlocked();
+
+ private:
+  PyThreadState* thread_;
+  std::unique_lock<std::mutex> working_;
 };
 
 // A tensor of the session's graph.

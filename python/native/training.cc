@@ -52,23 +52,36 @@ std::vector<Slot> SlotsOf(
   return slots;
 }
 
-// Copies `values`, in the order of `slots`, into arrays of the context.
-void Write(const Context& context, const std::vector<Slot>& slots,
-           const std::vector<py::object>& values) {
+// `values` as the arrays of `slots`, in that order.
+std::vector<ArrayView> ViewsOf(const std::vector<Slot>& slots,
+                               const std::vector<py::object>& values) {
+  std::vector<ArrayView> views;
+  views.reserve(slots.size());
   for (size_t k = 0; k < slots.size(); ++k) {
     const Slot& slot = slots[k];
     const std::string what = absl::StrCat("`", slot.key, "`");
-    const ArrayView view = ViewOf(values[k], slot.dtype, what);
+    const ArrayView& view =
+        views.emplace_back(ViewOf(values[k], slot.dtype, what));
     if (view.dims != slot.dims) {
       Raise(absl::StrCat(what, " has the shape (",
                          absl::StrJoin(view.dims, ", "), "), but (",
                          absl::StrJoin(slot.dims, ", "), ") is needed"));
     }
-    Check(context.Fill(slot.name, [&](absl::Span<std::byte> bytes) {
-      view.CopyTo(bytes.data());
-      return absl::OkStatus();
-    }));
   }
+  return views;
+}
+
+// Copies `views` into the arrays of `slots`.
+absl::Status Write(const Context& context, const std::vector<Slot>& slots,
+                   const std::vector<ArrayView>& views) {
+  for (size_t k = 0; k < slots.size(); ++k) {
+    OCANNL_RETURN_IF_ERROR(
+        context.Fill(slots[k].name, [&](absl::Span<std::byte> bytes) {
+          views[k].CopyTo(bytes.data());
+          return absl::OkStatus();
+        }));
+  }
+  return absl::OkStatus();
 }
 
 // Sets the number of the step where the routine depends on it.
@@ -110,15 +123,15 @@ class Step {
   Step(SessionPtr session, Node loss, const absl::StatusOr<UpdateRule>& rule,
        const Node& rate,
        const std::vector<std::pair<std::string, Node>>& inputs)
-      : session_(std::move(session)), loss_(loss) {
+      : session_(std::move(session)),
+        loss_(loss),
+        loss_name_(loss.tensor.node().name) {
     session_->CheckProcess();
     Session& s = *session_;
+    const std::lock_guard working(s.working);
     // The code of another step may have computed some of these tensors.
     const ComputedBy before = std::exchange(s.model.computed_by, {});
-    absl::StatusOr<Routine> routine = [&] {
-      const py::gil_scoped_release unlocked;
-      return Compile(s, rule, rate);
-    }();
+    absl::StatusOr<Routine> routine = Compile(s, rule, rate);
     s.model.computed_by = before;
     routine_.emplace(Check(std::move(routine)));
     step_ = StepOf(s, *routine_);
@@ -129,30 +142,24 @@ class Step {
 
   std::shared_ptr<Loss> Run(const std::vector<py::object>& values) {
     session_->CheckProcess();
-    if (last_ != nullptr && last_.use_count() > 1) Read(*last_);
-    Write(routine_->context(), slots_, values);
-    if (step_) Check(step_->Set(count_));
+    const std::vector<ArrayView> views = ViewsOf(slots_, values);
+    const auto loss = std::make_shared<Loss>();
     absl::Status status;
     {
-      const py::gil_scoped_release unlocked;
-      status = routine_->Run();
+      const Unlocked unlocked(*session_);
+      status = RunLocked(views, loss);
     }
     Check(status);
-    ++count_;
-    last_ = std::make_shared<Loss>();
-    return last_;
+    return loss;
   }
 
   double Read(Loss& loss) {
-    if (!loss.value) {
-      Check(routine_->context().Use(
-          loss_.tensor.node().name, [&](absl::Span<const std::byte> bytes) {
-            NdArray cell(loss_.tensor.node().dtype, {});
-            std::memcpy(cell.data(), bytes.data(), cell.bytes());
-            loss.value = cell.AsDouble(0);
-            return absl::OkStatus();
-          }));
+    absl::Status status;
+    {
+      const Unlocked unlocked(*session_);
+      status = ReadLocked(loss);
     }
+    Check(status);
     return *loss.value;
   }
 
@@ -174,17 +181,43 @@ class Step {
     return arrays;
   }
   void Save(const std::string& path) {
+    const std::lock_guard working(session_->working);
     Check(session_->context.Write(kSteps, NdArray::Of<int64_t>({}, {count_}),
                                   Context::Unused::kIsLeft));
     Check(train::SaveParams(path, SavedArrays(), session_->context));
   }
   void Load(const std::string& path) {
+    const std::lock_guard working(session_->working);
     Check(train::RestoreParams(path, SavedArrays(), session_->context));
     count_ = Check(session_->context.Read(kSteps)).values<int64_t>()[0];
   }
 
  private:
   static constexpr char kSteps[] = "steps_done";
+
+  absl::Status RunLocked(const std::vector<ArrayView>& views,
+                         const std::shared_ptr<Loss>& loss) {
+    if (last_ != nullptr && last_.use_count() > 1) {
+      OCANNL_RETURN_IF_ERROR(ReadLocked(*last_));
+    }
+    OCANNL_RETURN_IF_ERROR(Write(routine_->context(), slots_, views));
+    if (step_) OCANNL_RETURN_IF_ERROR(step_->Set(count_));
+    OCANNL_RETURN_IF_ERROR(routine_->Run());
+    ++count_;
+    last_ = loss;
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadLocked(Loss& loss) const {
+    if (loss.value) return absl::OkStatus();
+    return routine_->context().Use(
+        loss_name_, [&](absl::Span<const std::byte> bytes) {
+          NdArray cell(loss_.tensor.node().dtype, {});
+          std::memcpy(cell.data(), bytes.data(), cell.bytes());
+          loss.value = cell.AsDouble(0);
+          return absl::OkStatus();
+        });
+  }
 
   // The updates of the states of blocks that the loss was computed through.
   std::vector<train::StateUpdate> Updates(const Session& s) const {
@@ -238,6 +271,7 @@ class Step {
 
   SessionPtr session_;
   Node loss_;
+  std::string loss_name_;  // when the code was made
   Assignments code_;
   std::optional<Routine> routine_;
   std::optional<StaticRef> step_;
@@ -261,18 +295,17 @@ class Forward {
       : session_(std::move(session)), outputs_(outputs) {
     session_->CheckProcess();
     Session& s = *session_;
+    const std::lock_guard working(s.working);
     for (Node& output : outputs_) {
       const TensorNode& node = output.tensor.node();
       // The code of a leaf is empty: that of a copy is not.
       if (OperandsOf(node.source).empty()) {
-        output.tensor = Bitcast(output.tensor, node.dtype);
+        output.tensor = Stretch(output.tensor);
       }
+      names_.push_back(output.tensor.node().name);
     }
     const ComputedBy before = std::exchange(s.model.computed_by, {});
-    absl::StatusOr<Routine> routine = [&] {
-      const py::gil_scoped_release unlocked;
-      return Compile(s);
-    }();
+    absl::StatusOr<Routine> routine = Compile(s);
     s.model.computed_by = before;
     routine_.emplace(Check(std::move(routine)));
     if (std::optional<StaticRef> step = StepOf(s, *routine_)) {
@@ -286,15 +319,16 @@ class Forward {
   std::vector<py::object> Run(const std::vector<py::object>& values) {
     session_->CheckProcess();
     const Context& context = routine_->context();
-    Write(context, slots_, values);
+    const std::vector<ArrayView> views = ViewsOf(slots_, values);
     std::vector<NdArray> read;
     absl::Status status;
     {
-      const py::gil_scoped_release unlocked;
-      status = routine_->Run();
-      for (const Node& output : outputs_) {
+      const Unlocked unlocked(*session_);
+      status = Write(context, slots_, views);
+      if (status.ok()) status = routine_->Run();
+      for (const std::string& name : names_) {
         if (!status.ok()) break;
-        absl::StatusOr<NdArray> array = context.Read(output.tensor.node().name);
+        absl::StatusOr<NdArray> array = context.Read(name);
         status = array.status();
         if (array.ok()) read.push_back(*std::move(array));
       }
@@ -351,6 +385,7 @@ class Forward {
 
   SessionPtr session_;
   std::vector<Node> outputs_;
+  std::vector<std::string> names_;  // theirs, when the code was made
   Assignments code_;
   std::optional<Routine> routine_;
   std::vector<Slot> slots_;
@@ -403,10 +438,12 @@ void SetParameter(Session& session, const std::string& name,
                        absl::StrJoin(dims, ", "), "), not (",
                        absl::StrJoin(array.dims(), ", "), ")"));
   }
+  const std::lock_guard working(session.working);
   Check(session.context.Write(name, array, Context::Unused::kIsLeft));
 }
 
 py::object GetParameter(Session& session, const std::string& name) {
+  const std::lock_guard working(session.working);
   const Tensor p = ParameterOf(session, name);
   if (!IsWritten(session, p)) {
     Raise(absl::StrCat("`", name, "` has no value yet: call train() or ",
@@ -499,6 +536,7 @@ void BindParameters(py::module_& module) {
          const py::object& values) { SetParameter(*session, name, values); });
   module.def("params_hash", [](const SessionPtr& session,
                                const std::vector<std::string>& names) {
+    const std::lock_guard working(session->working);
     std::vector<Tensor> parameters;
     for (const std::string& name : names) {
       parameters.push_back(ParameterOf(*session, name));
@@ -506,11 +544,13 @@ void BindParameters(py::module_& module) {
     return Check(train::ParamsHash(session->context, parameters));
   });
   module.def("save", [](const SessionPtr& session, const std::string& path) {
+    const std::lock_guard working(session->working);
     Check(train::SaveParams(path, WrittenArrays(*session), session->context));
   });
   module.def("load", [](const SessionPtr& session, const std::string& path,
                         const std::map<std::string, std::string>& names,
                         bool allow_missing, bool allow_extra) {
+    const std::lock_guard working(session->working);
     Check(train::RestoreParams(path, WrittenArrays(*session), session->context,
                                {.names = names,
                                 .allow_missing = allow_missing,
@@ -558,6 +598,7 @@ void BindTraining(py::module_& module) {
       .def("explain", &Forward::ExplainStages);
 
   module.def("tier_report", [](const SessionPtr& session) {
+    const std::lock_guard working(session->working);
     session->stream.Sync();
     return absl::StrCat(session->device.backend().Report(),
                         session->stream.Report());

@@ -34,6 +34,6 @@ def plain_type_errors() -> Iterator[None]:
         if "incompatible" not in text:
             raise
         given = text.partition("Invoked with: ")[2]
-        given = re.sub(r"<_native\.\w+ object at \w+>(, )?", "", given)
+        given = re.sub(r"<(?:ocannl\.)?_native\.\w+ object at \w+>(, )?", "", given)
         raise TypeError("an argument has a wrong type, among: "
                         f"{given.strip().rstrip(',')}") from None

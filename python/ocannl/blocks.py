@@ -106,7 +106,7 @@ def attention(x: Tensor, memory: Optional[Tensor] = None, *, size: int,
               name: str = "") -> Tensor:
     """Multi-head attention of each place of `x`, ...,length|size, to the places
     of `memory`, or of `x` itself, where `mask` is true."""
-    if key_size is None and size % heads != 0:
+    if key_size is None and (heads < 1 or size % heads != 0):
         raise Error(f"size={size} is not a multiple of heads={heads}; give "
                     "other numbers, or the key_size of a head")
     operands = [x, x if memory is None else memory]

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Callable, Optional, Union
 
 from ocannl import _native
-from ocannl.tensor import Operand, Tensor, apply_native, number, pointwise
+from ocannl.tensor import (Operand, Tensor, apply_native, model_of, number,
+                           pointwise)
 
 
 def _unary(op: str, doc: str) -> Callable[[Operand], Tensor]:
@@ -83,7 +84,7 @@ def where(condition: Operand, a: Operand, b: Operand) -> Tensor:
     """`a` where the condition is true, or a number that is not 0, else `b`."""
     each = [x if isinstance(x, Tensor) else number(x)
             for x in (condition, a, b)]
-    session = next(x.model._session for x in each if isinstance(x, Tensor))
+    session = model_of(each)._session
     return apply_native(
         lambda c, x, y, at: _native.where(session, c, x, y, at), *each)
 

@@ -28,7 +28,7 @@ class Model(collections.abc.MutableMapping):
     `tier` is what runs the code: "auto", "interp", "x86", "x86-avx2",
     "x86-avx512" or "cuda"; all of them compute the same bits. `threads` is how
     many run one routine; 0: one a processor. With `profile`, each part of a
-    routine is timed: see `profile()`. Not thread-safe.
+    routine is timed: see `profile()`. Threads that use one model take turns.
     """
 
     def __init__(self, seed: int = 1, *, tier: str = "auto", threads: int = 0,
@@ -148,6 +148,8 @@ class Model(collections.abc.MutableMapping):
 
     def __getitem__(self, name: str) -> _native.Array:
         """The value of a parameter: a copy, without one for NumPy."""
+        if not isinstance(name, str):
+            raise KeyError(name)
         return _native.get_parameter(self._session, name)
 
     def __setitem__(self, name: str, values: Any) -> None:
@@ -285,7 +287,9 @@ class Predictor:
 
     def __init__(self, model: Model, outputs: Sequence[Tensor]) -> None:
         self.model = model
-        self._outputs = tuple(outputs)
+        self._outputs = tuple({id(each): each for each in outputs}.values())
+        ids = [id(each) for each in self._outputs]
+        self._places = [ids.index(id(each)) for each in outputs]
         self._order = _in_order(outputs)
         self._inputs = _inputs_of(outputs)
         self._compiled: Dict[Tuple[str, ...], _native.Forward] = {}
@@ -296,7 +300,9 @@ class Predictor:
                 for name, each in self._inputs.items()}
         code = self._code(rows)
         arrays = code.run([inputs[key] for key, _ in code.keys()])
-        return arrays[0] if len(arrays) == 1 else arrays
+        if len(self._places) == 1:
+            return arrays[0]
+        return [arrays[place] for place in self._places]
 
     def explain(self) -> Dict[str, str]:
         """The stages of the code for the batch that the inputs declare."""

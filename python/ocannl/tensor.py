@@ -123,6 +123,10 @@ def number(value: Any) -> Union[int, float]:
         return int(value)
     if isinstance(value, numbers.Real):
         return float(value)
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        value = value.item()  # of NumPy or PyTorch
+        if isinstance(value, (bool, int, float)):
+            return value
     raise TypeError(
         f"a {type(value).__name__} is not a tensor or a number; make an array "
         "part of the model by model.constant(name, array, rows)")
@@ -152,13 +156,14 @@ def apply_native(make: Callable[..., _native.Node], *operands: Any) -> Tensor:
 def pointwise(op: str, *operands: Operand) -> Tensor:
     """The operation of that name on each cell; operands broadcast."""
     each = [x if isinstance(x, Tensor) else number(x) for x in operands]
-    model = _model_of(each)
+    model = model_of(each)
     return apply_native(
         lambda *args: _native.pointwise(model._session, op, list(args[:-1]),
                                         args[-1]), *each)
 
 
-def _model_of(operands: Sequence[Any]) -> Any:
+def model_of(operands: Sequence[Any]) -> Any:
+    """The model of the first tensor."""
     for each in operands:
         if isinstance(each, Tensor):
             return each.model
@@ -167,14 +172,14 @@ def _model_of(operands: Sequence[Any]) -> Any:
 
 def _compose(a: Operand, b: Operand) -> Tensor:
     each = [x if isinstance(x, Tensor) else number(x) for x in (a, b)]
-    model = _model_of(each)
+    model = model_of(each)
     return apply_native(
         lambda x, y, at: _native.compose(model._session, x, y, at), *each)
 
 
 def _reduce(op: Optional[str], accum: str, spec: str, operands: Sequence[Any],
             sizes: Any) -> Tensor:
-    model = _model_of(operands)
+    model = model_of(operands)
     return apply_native(
         lambda *args: _native.reduce(model._session, op, accum, spec,
                                      list(args[:-1]), sizes, args[-1]),

@@ -7,6 +7,7 @@ import math
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -189,6 +190,24 @@ class PredictionTest(unittest.TestCase):
         np.testing.assert_array_equal(np.asarray(sum_of), 4)
         np.testing.assert_array_equal(np.asarray(model.predict(w)()), 3)
 
+    def test_outputs_may_be_inputs_or_repeated(self):
+        model, scores, _ = xor_model()
+        x = model.input("x", "4|2")
+        np.testing.assert_array_equal(value_of(model, x, x=XOR_X), XOR_X)
+        a, b, c = model.predict(scores, scores * 2, scores)(x=XOR_X)
+        np.testing.assert_array_equal(np.asarray(a), np.asarray(c))
+        np.testing.assert_array_equal(np.asarray(b), np.asarray(a) * 2)
+
+    def test_names_may_change_later(self):
+        _, _, again = xor_model()
+        model = ocannl.Model()
+        x, y = model.input("x", "4|2"), model.input("y", "4|1")
+        loss = ocannl.mean_squared_error(ocannl.mlp(x, [8, 1]), y)
+        step = model.train(loss, ocannl.sgd(0.1))
+        loss.named("another")
+        self.assertEqual(float(step(x=XOR_X, y=XOR_Y)),
+                         float(again(x=XOR_X, y=XOR_Y)))
+
     def test_dropout_and_batch_norm_know_of_training(self):
         model = ocannl.Model()
         x = model.input("x", "64|8")
@@ -287,6 +306,15 @@ class OperationsTest(unittest.TestCase):
                        ids=np.array([2, 0], np.int32))
         np.testing.assert_array_equal(hot, [[0, 0, 1], [1, 0, 0]])
 
+    def test_numbers_of_numpy(self):
+        model = ocannl.Model()
+        x = model.input("x", "2")
+        for number in (np.float32(2), np.int64(2), np.array(2.0), 2):
+            np.testing.assert_array_equal(
+                value_of(model, x * number, x=[1, 3]), [2, 6])
+        np.testing.assert_array_equal(
+            value_of(model, x * np.bool_(True), x=[1, 3]), [1, 3])
+
     def test_tensors_look_like_expressions(self):
         model = ocannl.Model()
         x = model.input("x", "2|3")
@@ -354,6 +382,9 @@ class ArraysTest(unittest.TestCase):
             self.assertEqual(array.tolist(), [0, 1, 1])
         self.assertEqual(ocannl.Array([2 ** 40], "i64").tolist(), [2 ** 40])
         narrow = ocannl.Array([0.1, 1], "bf16")
+        self.assertEqual(narrow.tolist(), [0.10009765625, 1])
+        self.assertEqual(ocannl.Array([1e6, 1.5], "f16").tolist(),
+                         [math.inf, 1.5])
         with self.assertRaisesRegex(BufferError, "bf16"):
             memoryview(narrow)
 
@@ -392,6 +423,47 @@ class ProcessTest(unittest.TestCase):
         done.set()
         thread.join()
         self.assertGreater(len(turns), 2)
+
+    def test_threads_take_turns(self):
+        model, scores, step = xor_model(ocannl.sgd(0.0))
+        predict = model.predict(scores)
+        wanted, failures = predict(x=XOR_X).tolist(), []
+
+        def work(first):
+            try:
+                for batch in range(first, first + 4):
+                    predict(x=np.ones((batch, 2), np.float32))
+                for _ in range(100):
+                    float(step(x=XOR_X, y=XOR_Y))
+                    if predict(x=XOR_X).tolist() != wanted:
+                        raise AssertionError("other values")
+            except Exception as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(5 * k + 5,))
+                   for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual((failures, step.count), ([], 400))
+
+    def test_process_ends_while_threads_run(self):
+        program = (
+            "import sys, threading, time\n"
+            "sys.path.insert(0, 'python')\n"
+            "import ocannl\n"
+            "model = ocannl.Model(tier='interp')\n"
+            "x = model.input('x', '100|100')\n"
+            "y = model.predict(ocannl.einsum('a|b; b|c => a|c', x, x))\n"
+            "cells = [[1.0] * 100] * 100\n"
+            "def work():\n"
+            "    while True: y(x=cells)\n"
+            "threading.Thread(target=work, daemon=True).start()\n"
+            "time.sleep(0.2)\n")
+        ran = subprocess.run([sys.executable, "-c", program], check=False,
+                             stderr=subprocess.PIPE, text=True)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
 
     def test_ctrl_c_is_an_exception(self):
         _, _, step = xor_model()
