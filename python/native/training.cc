@@ -33,6 +33,7 @@ using SessionPtr = std::shared_ptr<Session>;
 struct Slot {
   std::string name;  // of the array
   std::string key;   // for the user
+  std::string what;  // the key in messages
   DType dtype;
   Dims dims;
 };
@@ -47,7 +48,8 @@ std::vector<Slot> SlotsOf(
         program.buffers,
         [&](const loop_ir::Buffer& b) { return b.name == name; });
     if (buffer == program.buffers.end()) continue;  // the code does not read it
-    slots.push_back({name, key, buffer->dtype, buffer->dims});
+    slots.push_back({name, key, absl::StrCat("`", key, "`"), buffer->dtype,
+                     buffer->dims});
   }
   return slots;
 }
@@ -59,11 +61,10 @@ std::vector<ArrayView> ViewsOf(const std::vector<Slot>& slots,
   views.reserve(slots.size());
   for (size_t k = 0; k < slots.size(); ++k) {
     const Slot& slot = slots[k];
-    const std::string what = absl::StrCat("`", slot.key, "`");
     const ArrayView& view =
-        views.emplace_back(ViewOf(values[k], slot.dtype, what));
+        views.emplace_back(ViewOf(values[k], slot.dtype, slot.what));
     if (view.dims != slot.dims) {
-      Raise(absl::StrCat(what, " has the shape (",
+      Raise(absl::StrCat(slot.what, " has the shape (",
                          absl::StrJoin(view.dims, ", "), "), but (",
                          absl::StrJoin(slot.dims, ", "), ") is needed"));
     }
