@@ -50,9 +50,10 @@ struct Session {
   Context context{&stream};
   train::Training training;
   int64_t process;
-  // Held by native work on the arrays and the graph. Its holder neither waits
-  // for Python's lock nor runs Python code.
-  mutable std::mutex working;
+  // Held by native work on the arrays and the graph. Its holder does not wait
+  // for Python's lock. Recursive: an exception that it raises may start the
+  // garbage collection of Python, whose finalisers may use the model.
+  mutable std::recursive_mutex working;
 };
 
 // Native work on the arrays of a session, without Python's lock, one thread at
@@ -66,7 +67,7 @@ class Unlocked {
 
  private:
   PyThreadState* thread_;
-  std::unique_lock<std::mutex> working_;
+  std::unique_lock<std::recursive_mutex> working_;
 };
 
 // A tensor of the session's graph.
