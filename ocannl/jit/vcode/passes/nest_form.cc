@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/jit/vcode/passes/nest_form.h"
 
+#include <cstdint>
 #include <utility>
 #include <variant>
 
@@ -142,6 +143,23 @@ Id Translated(Id id, const std::vector<Id>& from, const std::vector<Id>& to) {
 }
 
 }  // namespace
+
+uint64_t SketchOf(const LoopProgram& program, const Block& block) {
+  uint64_t hash = 0;
+  WalkStmts(block, [&](const Stmt& stmt) {
+    auto add = [&](uint64_t number) {
+      hash = (hash ^ number) * 0x9E3779B97F4A7C15u;
+    };
+    add(stmt.index());
+    if (const For* loop = std::get_if<For>(&stmt)) add(loop->extent);
+    const ExprId* value = ValueOf(stmt);
+    if (value == nullptr) return;
+    const ExprNode& node = program.exprs[*value];
+    const Apply* apply = std::get_if<Apply>(&node);
+    add(apply != nullptr ? static_cast<uint64_t>(apply->op) : ~node.index());
+  });
+  return hash;
+}
 
 NestForm FormOf(const LoopProgram& program, const Block& block) {
   return FormWriter(program).Run(block);

@@ -28,6 +28,10 @@ struct NestForm {
   std::vector<IteratorId> iterators;
 };
 
+// A hash of the statements of `block`, the extents of its loops and the last
+// operations of its values: equal for nests of equal forms, and much cheaper.
+uint64_t SketchOf(const LoopProgram& program, const Block& block);
+
 // The form of `block`, statements of the program's body.
 NestForm FormOf(const LoopProgram& program, const Block& block);
 

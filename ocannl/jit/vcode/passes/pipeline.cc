@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/jit/vcode/passes/pipeline.h"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
@@ -68,6 +70,22 @@ const For* FindSharedLoop(const Block& block) {
   return nullptr;
 }
 
+// For each block whether another one may have its form. Most programs have few
+// that do, and the forms of the rest would cost more than is saved.
+std::vector<bool> MayRepeat(const LoopProgram& program,
+                            absl::Span<const Block> blocks) {
+  std::vector<uint64_t> sketches;
+  sketches.reserve(blocks.size());
+  absl::flat_hash_map<uint64_t, int> uses;
+  for (const Block& block : blocks) {
+    ++uses[sketches.emplace_back(SketchOf(program, block))];
+  }
+  std::vector<bool> repeat;
+  repeat.reserve(blocks.size());
+  for (uint64_t sketch : sketches) repeat.push_back(uses.at(sketch) > 1);
+  return repeat;
+}
+
 // A nest of its form: its number and what it calls things.
 struct Known {
   size_t number;
@@ -85,9 +103,12 @@ absl::StatusOr<std::vector<Nest>> LowerToVcode(
   std::vector<Nest> nests;
   nests.reserve(blocks.size());
   const bool has_lines = has_text || observer;
+  const std::vector<bool> may_repeat =
+      has_lines ? std::vector<bool>(blocks.size()) : MayRepeat(program, blocks);
   absl::flat_hash_map<std::vector<int64_t>, Known> known;
-  for (const Block& block : blocks) {
-    if (!has_lines) {
+  for (size_t k = 0; k < blocks.size(); ++k) {
+    const Block& block = blocks[k];
+    if (may_repeat[k]) {
       NestForm form = FormOf(program, block);
       const auto [first, is_new] = known.try_emplace(std::move(form.words));
       if (!is_new) {
