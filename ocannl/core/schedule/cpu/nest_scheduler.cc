@@ -120,7 +120,21 @@ class NestScheduler {
       }
       WalkReadsAndLookups(program_, stmt, visit);
     });
-    return writes && is_own ? std::optional(zero->buffer) : std::nullopt;
+    if (!writes || !is_own || NumZeroOuts(zero->buffer) > 1) {
+      return std::nullopt;
+    }
+    return zero->buffer;
+  }
+
+  // How many zero_outs of the buffer are done. A script names the first one by
+  // its buffer, and has no name for the others.
+  int NumZeroOuts(BufferId buffer) const {
+    int found = 0;
+    WalkStmts(done_, [&](const Stmt& stmt) {
+      const auto* zero = std::get_if<ZeroOut>(&stmt);
+      if (zero != nullptr && zero->buffer == buffer) ++found;
+    });
+    return found;
   }
 
   // Rewrites the body of the program, which is of statement k, and appends it
