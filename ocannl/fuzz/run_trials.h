@@ -46,7 +46,6 @@ class SharedMemory {
 
   T& operator*() { return *value_; }
   T* operator->() { return value_; }
-  T& operator*() { return *value_; }
 
  private:
   T* value_;

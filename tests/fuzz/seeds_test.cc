@@ -73,7 +73,7 @@ TEST(SeedsTest, MeanTheSameWithEveryCompiler) {
                      [](uint64_t seed) {
                        return fuzz::RewriteAtRandom(Generated(seed)).script;
                      },
-                     355282776},
+                     3427466754},
            Generator{
                "fuzz::MakeText",
                [](uint64_t seed) { return fuzz::MakeText(seed, {}).text; },

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ocannl/core/index/division.h"
 #include "ocannl/core/opt/row_groups.h"
 
 #include <algorithm>
@@ -72,7 +73,9 @@ bool ChooseBlock(const LoopProgram& program, const BlockRowsOptions& options,
       group.block /= 2;
     }
   }
-  return group.block < group.rows;
+  // Grains of few rows may need more blocks: then the temps stay whole.
+  return group.block < group.rows &&
+         CeilDiv(group.rows, group.block) <= 2 * options.most_blocks;
 }
 
 // What each statement of a program reads and writes.

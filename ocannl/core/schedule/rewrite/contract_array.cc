@@ -256,9 +256,12 @@ absl::Status SwapAxes(LoopProgram& program, absl::string_view name,
     return UserError("`", name, "` has ", buffer.dims.size(), " axes: ", axis,
                      " and the next one are not two of them");
   }
-  if (UsesOf(program, program.body, id).lookups > 0) {
+  const Uses uses = UsesOf(program, program.body, id);
+  if (uses.lookups > 0) {
     return UserError("cells of `", name, "` are looked up");
   }
+  // A savepoint has the buffers that statements name.
+  if (uses.count() == 0) return UserError("nothing uses `", name, "`");
   const auto at = static_cast<size_t>(axis);
   std::swap(buffer.dims[at], buffer.dims[at + 1]);
   RewriteCells(program, program.body, id, [&](Access& cell) {
