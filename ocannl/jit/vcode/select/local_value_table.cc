@@ -130,4 +130,10 @@ void LocalValueTable::Clear() {
   longest_ = 0;
 }
 
+void LocalValueTable::EndArm() {
+  Clear();
+  computed_ = std::move(outside_.back());
+  outside_.pop_back();
+}
+
 }  // namespace ocannl::jit

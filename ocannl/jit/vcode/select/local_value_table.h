@@ -57,6 +57,11 @@ class LocalValueTable {
 
   void Clear();
 
+  // What is computed up to EndArm may not be there after it. What memory holds
+  // is not known then: a load in the arm reads what was stored before it.
+  void BeginArm() { outside_.push_back(computed_); }
+  void EndArm();
+
  private:
   struct Available {
     Value value;
@@ -90,6 +95,7 @@ class LocalValueTable {
   int64_t longest_ = 0;     // range, in bytes
   std::vector<bool> held_;  // whether the register is in available_
   absl::flat_hash_map<Computation, VReg> computed_;
+  std::vector<absl::flat_hash_map<Computation, VReg>> outside_;  // of arms
 };
 
 }  // namespace ocannl::jit

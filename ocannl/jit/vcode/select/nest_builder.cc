@@ -310,12 +310,12 @@ void NestBuilder::SetSourceLoc(const Stmt* stmt,
 
 void NestBuilder::BeginWhen(Value mask) {
   Append(NewInst(Opcode::kWhen, DType::kBool, mask));
+  value_table_.BeginArm();
 }
 
-// What was computed within may not be there.
 void NestBuilder::EndWhen() {
   Append({.opcode = Opcode::kEndWhen});
-  value_table_.Clear();
+  value_table_.EndArm();
 }
 
 void NestBuilder::BeginLoop(const For& loop) {
