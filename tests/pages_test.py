@@ -24,7 +24,9 @@ TOOL = "//ocannl"
 PROGRAMS = {
     TOOL: "ocannl/ocannl",
     "//experiments:bench": "experiments/bench/bench_main",
+    "//experiments:cifar_conv": "experiments/cifar_conv",
     "//experiments:digits": "experiments/digits",
+    "//experiments:gpt2_mini": "experiments/gpt2_mini",
     "//experiments:lenet": "experiments/lenet",
     "//experiments:moons": "experiments/moons",
     "//experiments:moons_parallel": "experiments/moons_parallel",

@@ -65,44 +65,44 @@ const ElementType* FindCode(const DLDataType& found) {
   return nullptr;
 }
 
-std::vector<int64_t> RowMajorStrides(const Dims& dims, int64_t size) {
-  std::vector<int64_t> strides(dims.size());
+ArrayView::Sizes RowMajorStrides(absl::Span<const int64_t> dims, int64_t size) {
+  ArrayView::Sizes strides(dims.size());
   for (size_t k = dims.size(); k-- > 0; size *= dims[k]) strides[k] = size;
   return strides;
 }
 
-// Of the buffer protocol; null: the object has none.
-std::shared_ptr<Py_buffer> BufferOf(const py::handle& object) {
+// What the buffer protocol gives, until it is released.
+struct HeldBuffer {
+  Py_buffer buffer = {};
+  ~HeldBuffer() { PyBuffer_Release(&buffer); }
+};
+
+// Null: the object does not have the protocol.
+std::shared_ptr<HeldBuffer> BufferOf(const py::handle& object) {
   if (PyObject_CheckBuffer(object.ptr()) == 0) return nullptr;
-  auto* buffer = new Py_buffer();
-  if (PyObject_GetBuffer(object.ptr(), buffer, PyBUF_RECORDS_RO) != 0) {
-    delete buffer;
+  auto held = std::make_shared<HeldBuffer>();
+  if (PyObject_GetBuffer(object.ptr(), &held->buffer, PyBUF_RECORDS_RO) != 0) {
     PyErr_Clear();
     return nullptr;
   }
-  return {buffer, [](Py_buffer* held) {
-            PyBuffer_Release(held);
-            delete held;
-          }};
+  return held;
 }
 
-ArrayView ViewOfBuffer(std::shared_ptr<Py_buffer> buffer,
+ArrayView ViewOfBuffer(std::shared_ptr<HeldBuffer> held,
                        const std::string& what) {
+  const Py_buffer& buffer = held->buffer;
   const absl::string_view format =
-      buffer->format == nullptr ? "B" : buffer->format;
-  const ElementType* type = FindFormat(format, buffer->itemsize);
+      buffer.format == nullptr ? "B" : buffer.format;
+  const ElementType* type = FindFormat(format, buffer.itemsize);
   if (type == nullptr) {
     Raise(absl::StrCat(what, " has elements of the format \"", format,
                        "\"; convert it to one of ", DTypeNames()));
   }
-  ArrayView view = {.data = static_cast<const std::byte*>(buffer->buf),
-                    .dtype = type->dtype,
-                    .dims = Dims(buffer->shape, buffer->shape + buffer->ndim),
-                    .strides = std::vector<int64_t>(
-                        buffer->strides, buffer->strides + buffer->ndim),
-                    .owner = nullptr};
-  view.owner = std::move(buffer);
-  return view;
+  return {.data = static_cast<const std::byte*>(buffer.buf),
+          .dtype = type->dtype,
+          .dims = {buffer.shape, buffer.shape + buffer.ndim},
+          .strides = {buffer.strides, buffer.strides + buffer.ndim},
+          .owner = std::move(held)};
 }
 
 ArrayView ViewOfDlpack(const py::handle& object, const std::string& what) {
@@ -129,7 +129,7 @@ ArrayView ViewOfDlpack(const py::handle& object, const std::string& what) {
   }
   view.data = static_cast<const std::byte*>(tensor.data) + tensor.byte_offset;
   view.dtype = type->dtype;
-  view.dims = Dims(tensor.shape, tensor.shape + tensor.ndim);
+  view.dims.assign(tensor.shape, tensor.shape + tensor.ndim);
   const auto size = static_cast<int64_t>(SizeOf(type->dtype));
   if (tensor.strides == nullptr) {
     view.strides = RowMajorStrides(view.dims, size);
@@ -221,7 +221,7 @@ ArrayView ViewOfNumbers(const py::handle& object, DType wanted,
   });
   return {.data = array->data(),
           .dtype = wanted,
-          .dims = numbers.dims,
+          .dims = {numbers.dims.begin(), numbers.dims.end()},
           .strides = RowMajorStrides(numbers.dims,
                                      static_cast<int64_t>(SizeOf(wanted))),
           .owner = array};
@@ -253,7 +253,7 @@ void CopyAxis(const ArrayView& view, size_t axis, const std::byte* from,
 // What a capsule of DLPack keeps.
 struct Exported {
   std::shared_ptr<NdArray> array;
-  Dims strides;
+  ArrayView::Sizes strides;
   DLManagedTensor tensor;
 };
 
@@ -298,7 +298,7 @@ int GetBuffer(PyObject* self, Py_buffer* buffer, int flags) {
     return -1;
   }
   const auto size = static_cast<int64_t>(SizeOf(type.dtype));
-  auto* strides = new Dims(RowMajorStrides(array->dims(), size));
+  auto* strides = new ArrayView::Sizes(RowMajorStrides(array->dims(), size));
   Py_INCREF(self);
   *buffer = {
       .buf = array->data(),
@@ -320,7 +320,7 @@ int GetBuffer(PyObject* self, Py_buffer* buffer, int flags) {
 }
 
 void ReleaseBuffer(PyObject*, Py_buffer* buffer) {
-  delete static_cast<Dims*>(buffer->internal);
+  delete static_cast<ArrayView::Sizes*>(buffer->internal);
 }
 
 py::object ListOf(const NdArray& array, size_t axis, int64_t& next) {
@@ -383,7 +383,7 @@ void ArrayView::CopyTo(std::byte* to) const {
 ArrayView ViewOf(const py::handle& object, DType wanted,
                  const std::string& what) {
   ArrayView view;
-  if (std::shared_ptr<Py_buffer> buffer = BufferOf(object)) {
+  if (std::shared_ptr<HeldBuffer> buffer = BufferOf(object)) {
     view = ViewOfBuffer(std::move(buffer), what);
   } else if (py::hasattr(object, "__dlpack__")) {
     view = ViewOfDlpack(object, what);
@@ -399,7 +399,7 @@ ArrayView ViewOf(const py::handle& object, DType wanted,
 }
 
 NdArray ArrayOf(const ArrayView& view) {
-  NdArray array(view.dtype, view.dims);
+  NdArray array(view.dtype, {view.dims.begin(), view.dims.end()});
   view.CopyTo(array.data());
   return array;
 }
@@ -411,8 +411,9 @@ py::object ToPython(NdArray array) {
 void BindArrays(py::module_& module) {
   module.def("shape_of", [](const py::object& object, const std::string& dtype,
                             const std::string& what) {
-    return py::tuple(py::cast(
-        ViewOf(object, FindDType(dtype).value_or(DType::kF32), what).dims));
+    const ArrayView view =
+        ViewOf(object, FindDType(dtype).value_or(DType::kF32), what);
+    return py::tuple(py::cast(Dims(view.dims.begin(), view.dims.end())));
   });
   py::class_<NdArray, std::shared_ptr<NdArray>>(
       module, "Array", py::custom_type_setup([](PyHeapTypeObject* type) {

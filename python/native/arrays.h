@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "ocannl/ocannl.h"
 
 namespace ocannl::python {
@@ -20,10 +21,14 @@ namespace ocannl::python {
 // Cells of a Python object: of the buffer protocol, of DLPack, or of numbers
 // and lists of them. `owner` keeps them alive.
 struct ArrayView {
+  // Without memory of their own: a step of a small network takes 1 us, and an
+  // allocation 0.05.
+  using Sizes = absl::InlinedVector<int64_t, 4>;
+
   const std::byte* data = nullptr;
   DType dtype = DType::kF32;
-  Dims dims;
-  std::vector<int64_t> strides;  // in bytes
+  Sizes dims;
+  Sizes strides;  // in bytes
   std::shared_ptr<void> owner;
 
   bool is_contiguous() const;

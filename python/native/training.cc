@@ -48,8 +48,8 @@ std::vector<Slot> SlotsOf(
         program.buffers,
         [&](const loop_ir::Buffer& b) { return b.name == name; });
     if (buffer == program.buffers.end()) continue;  // the code does not read it
-    slots.push_back({name, key, absl::StrCat("`", key, "`"), buffer->dtype,
-                     buffer->dims});
+    slots.push_back(
+        {name, key, absl::StrCat("`", key, "`"), buffer->dtype, buffer->dims});
   }
   return slots;
 }
@@ -63,7 +63,7 @@ std::vector<ArrayView> ViewsOf(const std::vector<Slot>& slots,
     const Slot& slot = slots[k];
     const ArrayView& view =
         views.emplace_back(ViewOf(values[k], slot.dtype, slot.what));
-    if (view.dims != slot.dims) {
+    if (!absl::c_equal(view.dims, slot.dims)) {
       Raise(absl::StrCat(slot.what, " has the shape (",
                          absl::StrJoin(view.dims, ", "), "), but (",
                          absl::StrJoin(slot.dims, ", "), ") is needed"));
@@ -137,9 +137,24 @@ class Step {
     routine_.emplace(Check(std::move(routine)));
     step_ = StepOf(s, *routine_);
     slots_ = SlotsOf(routine_->program(), inputs);
+    for (const Slot& slot : slots_) keys_.emplace_back(slot.key);
   }
 
   const std::vector<Slot>& slots() const { return slots_; }
+
+  // In the order of the slots. None: others are given, or not all.
+  std::optional<std::vector<py::object>> ValuesOf(
+      const py::dict& inputs) const {
+    if (inputs.size() != keys_.size()) return std::nullopt;
+    std::vector<py::object> values;
+    values.reserve(keys_.size());
+    for (const py::str& key : keys_) {
+      PyObject* const value = PyDict_GetItemWithError(inputs.ptr(), key.ptr());
+      if (value == nullptr) return std::nullopt;
+      values.push_back(py::reinterpret_borrow<py::object>(value));
+    }
+    return values;
+  }
 
   std::shared_ptr<Loss> Run(const std::vector<py::object>& values) {
     session_->CheckProcess();
@@ -277,6 +292,7 @@ class Step {
   std::optional<Routine> routine_;
   std::optional<StaticRef> step_;
   std::vector<Slot> slots_;
+  std::vector<py::str> keys_;  // of the slots
   int64_t count_ = 0;
   std::shared_ptr<Loss> last_;
 };
@@ -583,8 +599,11 @@ void BindTraining(py::module_& module) {
       .def("keys", [](const Step& step) { return Keys(step.slots()); })
       .def("run",
            [](const std::shared_ptr<Step>& step,
-              const std::vector<py::object>& values) {
-             return LossHandle{step, step->Run(values)};
+              const py::dict& inputs) -> py::object {
+             const std::optional<std::vector<py::object>> values =
+                 step->ValuesOf(inputs);
+             if (!values) return py::none();
+             return py::cast(LossHandle{step, step->Run(*values)});
            })
       .def_property("count", &Step::count, &Step::set_count)
       .def("explain", &Step::ExplainStages)

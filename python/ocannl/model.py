@@ -255,13 +255,12 @@ class Step:
                             rate.steps, rate.warmup, _native.Where(*here()))
 
     def __call__(self, **inputs: Any) -> _native.Loss:
-        if len(inputs) == len(self._keys) == len(self._inputs):
-            try:
-                return self._native.run([inputs[key] for key in self._keys])
-            except KeyError:
-                pass
-        return self._native.run(
-            _values("the step", self._keys, inputs, self._inputs))
+        if len(inputs) == len(self._inputs):
+            loss = self._native.run(inputs)
+            if loss is not None:
+                return loss
+        values = _values("the step", self._keys, inputs, self._inputs)
+        return self._native.run(dict(zip(self._keys, values)))
 
     @property
     def count(self) -> int:
