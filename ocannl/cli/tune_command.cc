@@ -2,8 +2,6 @@
 //
 // tune FILE.ll: searches schedules that are faster than the planner's, and
 // writes the script of the fastest.
-#include <signal.h>
-
 #include <optional>
 #include <ostream>
 #include <string>
@@ -14,6 +12,7 @@
 #include "ocannl/cli/commands.h"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/stop_signals.h"
 #include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/opt/pipeline.h"
@@ -25,25 +24,6 @@
 
 namespace ocannl {
 namespace {
-
-volatile sig_atomic_t interrupted = 0;
-
-// While it lives, the first Ctrl-C ends the search and not the process.
-class InterruptsSearch {
- public:
-  InterruptsSearch() {
-    struct sigaction action = {};
-    action.sa_handler = [](int) { interrupted = 1; };
-    action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
-    interrupted = 0;
-    sigaction(SIGINT, &action, &before_);
-  }
-  InterruptsSearch(const InterruptsSearch&) = delete;
-  ~InterruptsSearch() { sigaction(SIGINT, &before_, nullptr); }
-
- private:
-  struct sigaction before_ = {};
-};
 
 // The instruction set whose schedules are tuned.
 absl::StatusOr<jit::Isa> IsaOf(const CommandLine& line) {
@@ -91,7 +71,7 @@ absl::Status TuneCommand(const CommandLine& line, std::ostream& out) {
                        program, static_cast<uint64_t>(seed));
   tune::Tuned tuned;
   {
-    const InterruptsSearch interrupts;
+    const StopSignals signals;
     const fuzz::Stopwatch watch;
     OCANNL_ASSIGN_OR_RETURN(
         tuned, tune::Tune(program,
@@ -102,7 +82,7 @@ absl::Status TuneCommand(const CommandLine& line, std::ostream& out) {
                            .from_planner = planned,
                            .head = head,
                            .clock = [&] { return watch.Seconds(); },
-                           .stops = [] { return interrupted != 0; }},
+                           .stops = [] { return StopSignals::received() != 0; }},
                           race, out));
   }
   if (path.empty()) {
