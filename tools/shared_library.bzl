@@ -27,7 +27,8 @@ def _shared_library_impl(ctx):
     if ctx.attr.soname:
         arguments.add("-Wl,-soname," + ctx.attr.soname)
     arguments.add("-Wl,-Bsymbolic")
-    arguments.add("-Wl,-z,defs" if ctx.attr.complete else "-Wl,-z,lazy")
+    if ctx.attr.complete:
+        arguments.add("-Wl,-z,defs")
     arguments.add(ctx.file.symbols, format = "-Wl,--version-script=%s")
 
     # AsmJit's archive refers to `stderr` as only programs can. The linker
