@@ -29,6 +29,8 @@ def fit(step: Step, examples: Dict[str, Any], *, batch_size: int,
     length = next(iter(lengths.values()))
     if not 1 <= batch_size <= length:
         raise Error(f"batch_size={batch_size}, but there are {length} examples")
+    import numpy  # JAX takes arrays of indices, and no lists
+
     order = list(range(length))
     draw = random.Random(seed)
     means = []
@@ -37,7 +39,7 @@ def fit(step: Step, examples: Dict[str, Any], *, batch_size: int,
             draw.shuffle(order)
         losses = []
         for begin in range(0, length - batch_size + 1, batch_size):
-            batch = order[begin:begin + batch_size]
+            batch = numpy.array(order[begin:begin + batch_size])
             losses.append(step(**{name: array[batch]
                                   for name, array in examples.items()}))
         means.append(sum(map(float, losses)) / len(losses))
