@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import collections.abc
+import re
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from ocannl import _native
@@ -36,19 +37,22 @@ class Model(collections.abc.MutableMapping):
         with plain_type_errors():
             self._session = _native.Session(tier, seed, threads, profile)
         self._names: Dict[str, int] = {}
+        # Inputs, constants and what has a name: texts may mention them.
+        self._by_name: Dict[str, Tensor] = {}
 
     # Tensors.
 
     def input(self, name: str, rows: str, dtype: str = "f32") -> Tensor:
         """An array that each call gives: its sizes as batch|input->output, such
         as "10|2". Predictions may have another batch."""
-        return self._make_input((name, rows, dtype))
-
-    def _make_input(self, spec: Tuple[str, str, str]) -> Tensor:
         where = _native.Where(*here())
-        return Tensor(self, [],
-                      lambda nodes, training: self._session.input(*spec, where),
-                      input=spec)
+        made = Tensor(
+            self, [],
+            lambda nodes, training: self._session.input(name, rows, dtype,
+                                                        where),
+            input=(name, rows, dtype))
+        self._by_name[made.name] = made
+        return made
 
     def constant(self, name: str, values: Any, rows: str,
                  dtype: str = "f32") -> Tensor:
@@ -56,7 +60,9 @@ class Model(collections.abc.MutableMapping):
         where = _native.Where(*here())
         with plain_type_errors():
             node = self._session.constant(name, values, rows, dtype, where)
-        return Tensor(self, [], lambda nodes, training: node)
+        made = Tensor(self, [], lambda nodes, training: node)
+        self._by_name[made.name] = made
+        return made
 
     def step_number(self) -> Tensor:
         """The number of the step, from 0; 0 in predictions. A learning rate may
@@ -80,12 +86,14 @@ class Model(collections.abc.MutableMapping):
 
     def parse(self, text: str, **names: Union[Tensor, float]) -> Tensor:
         """What a text in the notation says; ocannl/NOTATION.md describes it.
-        The names in it are keywords, inputs of the model, or parameters that it
-        declares:
+        The names in it are keywords, inputs and other tensors with names of the
+        model, or parameters that a text declares:
 
             model.parse("{w} * x + {b; o=[16]}", x=x)
         """
         where = _native.Where(*here())
+        # They are operands: a prediction for another batch has others of them.
+        names = {**self._mentioned(text), **names}
         tensors = {key: value for key, value in names.items()
                    if isinstance(value, Tensor)}
         numbers = {key: value for key, value in names.items()
@@ -100,6 +108,14 @@ class Model(collections.abc.MutableMapping):
             return node
 
         return Tensor(self, list(tensors.values()), apply)
+
+    def _mentioned(self, text: str) -> Dict[str, Tensor]:
+        """The tensors of the model that a text names."""
+        code = re.sub(r'"[^"]*"', "", text)  # without specs
+        declared = set(re.findall(r"\{\s*(\w+)", code))
+        words = set(re.findall(r"[^\W\d]\w*", code)) - declared
+        return {name: tensor for name, tensor in self._by_name.items()
+                if name in words}
 
     def _free_name(self, base: str) -> str:
         """The name of a layer that has none: linear, linear2, ..."""
@@ -147,7 +163,7 @@ class Model(collections.abc.MutableMapping):
     # Parameters.
 
     def __getitem__(self, name: str) -> _native.Array:
-        """The value of a parameter: a copy, without one for NumPy."""
+        """A copy of the value of a parameter, whose memory NumPy shares."""
         if not isinstance(name, str):
             raise KeyError(name)
         return _native.get_parameter(self._session, name)

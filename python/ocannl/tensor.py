@@ -60,8 +60,10 @@ class Tensor:
         return tuple(self._node.dims())
 
     def named(self, name: str) -> Tensor:
-        """The tensor, with a name for messages and for text."""
+        """The tensor, with a name for messages and for texts (Model.parse); a
+        number is put behind a name that is taken."""
         self._node.rename(name)
+        self.model._by_name[self._node.name] = self
         return self
 
     def sum(self, spec: Optional[str] = None) -> Tensor:

@@ -237,6 +237,21 @@ class PredictionTest(unittest.TestCase):
         np.testing.assert_array_equal(one[0], whole[0])
         self.assertEqual(list(model), ["w", "b"])
 
+    def test_texts_name_tensors_of_the_model(self):
+        model = ocannl.Model()
+        model.input("x", "4|2")
+        hidden = model.parse("relu ({w; o=[3]} * x)").named("hidden")
+        y = model.parse("hidden + 1")
+        step = model.train(y.sum(), ocannl.sgd(0.0))
+        step(x=XOR_X + 5)
+        predict = model.predict(y)
+        for x in (XOR_X, XOR_X[:1]):  # not those of the step
+            np.testing.assert_array_equal(
+                np.asarray(predict(x=x)),
+                value_of(model, hidden, x=x) + np.float32(1))
+        axis = model.parse('hidden ++ "b|x => b|0"')
+        self.assertEqual(value_of(model, axis, x=XOR_X).shape, (4, 1))
+
     def test_decoder(self):
         model = ocannl.Model()
         tokens = model.input("tokens", "2,6|", "i32")
