@@ -74,16 +74,17 @@ absl::Status TuneCommand(const CommandLine& line, std::ostream& out) {
     const StopSignals signals;
     const fuzz::Stopwatch watch;
     OCANNL_ASSIGN_OR_RETURN(
-        tuned, tune::Tune(program,
-                          {.target = jit::TargetOf(isa),
-                           .seconds = static_cast<double>(seconds),
-                           .seed = static_cast<uint64_t>(seed),
-                           .nests = static_cast<size_t>(nests),
-                           .from_planner = planned,
-                           .head = head,
-                           .clock = [&] { return watch.Seconds(); },
-                           .stops = [] { return StopSignals::received() != 0; }},
-                          race, out));
+        tuned,
+        tune::Tune(program,
+                   {.target = jit::TargetOf(isa),
+                    .seconds = static_cast<double>(seconds),
+                    .seed = static_cast<uint64_t>(seed),
+                    .nests = static_cast<size_t>(nests),
+                    .from_planner = planned,
+                    .head = head,
+                    .clock = [&] { return watch.Seconds(); },
+                    .stops = [] { return StopSignals::received() != 0; }},
+                   race, out));
   }
   if (path.empty()) {
     out << "\n" << tuned.script;
