@@ -235,6 +235,27 @@ class MpirunTest(unittest.TestCase):
 
         at_once(stop, (0, 3))
 
+    def test_suspended_ranks_go_on(self):
+        place = self.folder / "suspended"
+        command = mpirun(2, GPT2 + ["--epochs=12", "--rank_timeout=1",
+                                    f"--checkpoints={place}"])
+        with subprocess.Popen(command, env=environment(), text=True,
+                              stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as starter:
+            while not list(place.glob("step_*.npz")):
+                if starter.poll() is not None:
+                    self.fail(starter.communicate())
+                time.sleep(0.01)
+            ranks = self.ranks_of(starter).values()
+            for rank in ranks:
+                os.kill(rank, signal.SIGSTOP)
+            time.sleep(1.5)  # longer than --rank_timeout
+            for rank in ranks:
+                os.kill(rank, signal.SIGCONT)
+            printed, errors = starter.communicate(timeout=100)
+        self.assertEqual(starter.returncode, 0, errors)
+        self.assertIn("RESULT", printed)
+
     def test_a_time_that_is_none(self):
         ran = run(MOONS + ["--distributed=mpi", "--rank_timeout=soon"])
         self.assertEqual(ran.returncode, 2)

@@ -41,6 +41,24 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kSoon = std::chrono::seconds(2);
 constexpr auto kBetweenAnswers = std::chrono::milliseconds(10);
 
+// The time for which a rank has polled. A rank that is suspended, or gets no
+// processor, does not wait for others meanwhile: a longer pause between two
+// polls counts as kMostPerPoll.
+class PolledTime {
+ public:
+  Clock::duration Now() {
+    const Clock::time_point now = Clock::now();
+    polled_ += std::min<Clock::duration>(now - last_, kMostPerPoll);
+    last_ = now;
+    return polled_;
+  }
+
+ private:
+  static constexpr auto kMostPerPoll = std::chrono::milliseconds(100);
+  Clock::time_point last_ = Clock::now();
+  Clock::duration polled_{0};
+};
+
 // X(name, symbol, parameters)
 #define OCANNL_MPI_FUNCTIONS(X)                                 \
   X(InitThread, "MPI_Init_thread", (int*, char***, int, int*))  \
@@ -221,22 +239,22 @@ class MpiRank : public Communicator {
   // until it is. Error: rank `other` takes too long for it.
   template <class Test>
   absl::Status WaitFor(int other, const std::string& what, const Test& test) {
-    const Clock::time_point start = Clock::now();
-    Clock::time_point next = start + kBetweenAnswers;
+    PolledTime time;
+    Clock::duration next = kBetweenAnswers;
     while (true) {
       int is_there = 0;
       OCANNL_RETURN_IF_ERROR(mpi_.Check(test(&is_there), what));
       if (is_there != 0) return absl::OkStatus();
-      const Clock::time_point now = Clock::now();
-      if (now >= next) {
+      const Clock::duration waited = time.Now();
+      if (waited >= next) {
         OCANNL_RETURN_IF_ERROR(AnswerQuestions(other));
-        next = now + kBetweenAnswers;
+        next = waited + kBetweenAnswers;
       }
-      if (std::chrono::duration<double>(now - start).count() > most_seconds_) {
+      if (std::chrono::duration<double>(waited).count() > most_seconds_) {
         return HangError(other);
       }
       // For ranks that share a processor.
-      if (now - start > std::chrono::microseconds(50)) sched_yield();
+      if (waited > std::chrono::microseconds(50)) sched_yield();
     }
   }
 
@@ -247,8 +265,8 @@ class MpiRank : public Communicator {
     for (int hops = 0; hops < ranks_ && hangs != rank_; ++hops) {
       OCANNL_RETURN_IF_ERROR(SendNumber(hangs, kQuestion, rank_));
       std::optional<int> answer;
-      const Clock::time_point start = Clock::now();
-      while (!answer && Clock::now() - start < kSoon) {
+      PolledTime time;
+      while (!answer && time.Now() < kSoon) {
         OCANNL_RETURN_IF_ERROR(AnswerQuestions(other));
         OCANNL_ASSIGN_OR_RETURN(answer, ReceiveNumber(hangs, kAnswer));
         sched_yield();
