@@ -25,20 +25,24 @@ bool MayChange(const Array& array) {
 }  // namespace
 
 absl::Status CheckConstants(const Assignments& code) {
-  // What of each array, if anything, makes its values differ from run to run.
-  std::vector<std::optional<std::string>> causes;
-  for (const Array& array : code.arrays) {
-    causes.push_back(MayChange(array) ? std::optional(array.name)
-                                      : std::nullopt);
+  // What makes the values of each array differ from run to run, if anything: an
+  // array, or the complement of a static index.
+  std::vector<std::optional<int32_t>> causes(code.arrays.size());
+  for (size_t k = 0; k < code.arrays.size(); ++k) {
+    if (MayChange(code.arrays[k])) causes[k] = static_cast<int32_t>(k);
   }
+  auto text = [&](int32_t cause) {
+    return cause < 0 ? absl::StrCat("!@", code.statics[~cause].name)
+                     : code.arrays[cause].name;
+  };
   for (const Assignment& assignment : code.list) {
     const Assign* assign = std::get_if<Assign>(&assignment);
     if (assign == nullptr) continue;
-    std::optional<std::string> cause;  // the first one
+    std::optional<int32_t> cause;  // the first one
     auto see_index = [&](const Affine& index) {
       for (const Affine::Term& term : index.terms()) {
         if (cause || term.symbol.kind != Symbol::kStatic) continue;
-        cause = absl::StrCat("!@", code.statics[term.symbol.number].name);
+        cause = ~term.symbol.number;
       }
     };
     absl::c_for_each(assign->lhs_indices, see_index);
@@ -56,10 +60,10 @@ absl::Status CheckConstants(const Assignments& code) {
     if (!lhs.memory || lhs.memory->mode != MemoryMode::kEffectivelyConstant) {
       continue;
     }
-    return absl::FailedPreconditionError(
-        absl::StrCat("`", lhs.name, "` is to be effectively_constant (",
-                     lhs.memory->why, "), but it is computed from `", *cause,
-                     "`, which may change; ask for virtual instead"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "`", lhs.name, "` is to be effectively_constant (", lhs.memory->why,
+        "), but it is computed from `", text(*cause),
+        "`, which may change; ask for virtual instead"));
   }
   return absl::OkStatus();
 }

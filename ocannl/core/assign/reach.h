@@ -5,20 +5,15 @@
 #ifndef OCANNL_CORE_ASSIGN_REACH_H_
 #define OCANNL_CORE_ASSIGN_REACH_H_
 
-#include <vector>
-
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "ocannl/core/tensor/graph.h"
 
 namespace ocannl {
 
-// The operands of `id` that have a gradient and that its operation passes its
-// own on to. `relu_gate` passes nothing on to its first operand.
-std::vector<TensorId> GradientOperands(const Graph& graph, TensorId id);
-
 // The tensors of `order`, operands first, that the gradient of the last one
-// reaches, and the last one.
+// reaches, and the last one. `relu_gate` passes nothing on to its first
+// operand.
 absl::flat_hash_set<TensorId> ReachedByGradient(
     const Graph& graph, absl::Span<const TensorId> order);
 

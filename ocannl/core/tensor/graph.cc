@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
@@ -370,7 +372,23 @@ bool IsNumberLike(const TensorSource& source) {
 std::vector<TensorId> TopologicalOrder(
     const Graph& graph, absl::Span<const TensorId> roots, bool through_init,
     absl::FunctionRef<bool(TensorId)> stops_at) {
-  absl::flat_hash_set<TensorId> met;
+  // The first ones are listed: most orders are short. The others have a bit.
+  constexpr size_t kFew = 32;
+  absl::InlinedVector<TensorId, kFew> few;
+  std::vector<bool> met;
+  auto is_new = [&](TensorId id) {
+    if (met.empty()) {
+      if (absl::c_linear_search(few, id)) return false;
+      few.push_back(id);
+      if (few.size() < kFew) return true;
+      met.resize(graph.size());
+      for (TensorId each : few) met[each.index] = true;
+      return true;
+    }
+    if (met[id.index]) return false;
+    met[id.index] = true;
+    return true;
+  };
   std::vector<TensorId> order;
   // A node whose operands are above it is there once more, negated.
   std::vector<TensorId> stack(roots.rbegin(), roots.rend());
@@ -381,7 +399,7 @@ std::vector<TensorId> TopologicalOrder(
       order.push_back({~id.index});
       continue;
     }
-    if (!met.insert(id).second) continue;
+    if (!is_new(id)) continue;
     stack.push_back({~id.index});
     if (stops_at(id)) continue;
     const auto first = static_cast<std::ptrdiff_t>(stack.size());
