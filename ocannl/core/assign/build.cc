@@ -334,6 +334,14 @@ absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
 
 absl::StatusOr<BackwardCode> Backward(const Graph& graph, const Shapes& shapes,
                                       TensorId root, ComputedBy& computed_by) {
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<TensorId> order,
+                          BackwardOrder(graph, root, computed_by));
+  return BackpropCode(graph, shapes, order);
+}
+
+absl::StatusOr<std::vector<TensorId>> BackwardOrder(const Graph& graph,
+                                                    TensorId root,
+                                                    ComputedBy& computed_by) {
   if (!graph[root].has_gradient) {
     return absl::InvalidArgumentError(absl::StrCat(
         Describe(graph[root]), " has no gradient: no parameter reaches it ",
@@ -355,7 +363,7 @@ absl::StatusOr<BackwardCode> Backward(const Graph& graph, const Shapes& shapes,
   for (TensorId id : order) {
     if (!IsLeaf(graph, id)) computed_by.backward.emplace(id, root);
   }
-  return BackpropCode(graph, shapes, order);
+  return order;
 }
 
 Assignments Initialize(const Graph& graph, const Shapes& shapes,

@@ -43,6 +43,12 @@ absl::StatusOr<Assignments> Forward(const Graph& graph, const Shapes& shapes,
 absl::StatusOr<BackwardCode> Backward(const Graph& graph, const Shapes& shapes,
                                       TensorId root, ComputedBy& computed_by);
 
+// The tensors whose gradients Backward computes, for AppendBackprop, operands
+// first; consumes its code. Errors: the same.
+absl::StatusOr<std::vector<TensorId>> BackwardOrder(const Graph& graph,
+                                                    TensorId root,
+                                                    ComputedBy& computed_by);
+
 // The code that gives each of `parameters` its initial value.
 Assignments Initialize(const Graph& graph, const Shapes& shapes,
                        absl::Span<const TensorId> parameters);

@@ -118,17 +118,28 @@ std::optional<First> FindFirst(const Graph& graph, const Shapes& shapes,
 
 class Backprop {
  public:
-  Backprop(const Graph& graph, const Shapes& shapes)
-      : graph_(graph), shapes_(shapes) {
+  // Appends to `code`.
+  Backprop(const Graph& graph, const Shapes& shapes, Assignments& code)
+      : graph_(graph), shapes_(shapes), code_(code) {
     code_.statics = graph.statics();
   }
 
-  // gradient of `id` =: value
-  void Fill(TensorId id, double value) {
-    Expr literal = Literal(code_.exprs, graph_[id].dtype, value);
-    AssignPointwise(code_, Gradient(id), std::nullopt, literal.id(), {});
+  // gradient of each of `ids` =: value
+  void FillAll(absl::Span<const TensorId> ids, double value) {
+    for (TensorId id : ids) {
+      Expr literal = Literal(code_.exprs, graph_[id].dtype, value);
+      AssignPointwise(code_, Gradient(id), std::nullopt, literal.id(), {});
+    }
   }
 
+  // From the last of `order` to the first.
+  void PropagateAll(absl::Span<const TensorId> order) {
+    const size_t begin = code_.list.size();
+    for (size_t k = order.size(); k-- > 0;) Propagate(order[k]);
+    RemoveUnitLoops(code_, begin);
+  }
+
+ private:
   void Propagate(TensorId id) {
     const TensorSource& source = graph_[id].source;
     const auto* compute = std::get_if<ComputeSource>(&source);
@@ -161,9 +172,6 @@ class Backprop {
     }
   }
 
-  Assignments& code() { return code_; }
-
- private:
   int32_t Gradient(TensorId id) {
     const auto [number, is_new] = gradients_.try_emplace(id);
     if (is_new) {
@@ -408,7 +416,7 @@ class Backprop {
 
   const Graph& graph_;
   const Shapes& shapes_;
-  Assignments code_;
+  Assignments& code_;
   // The numbers of those that are in code_.
   absl::flat_hash_map<TensorId, int32_t> gradients_, values_;
 };
@@ -424,18 +432,22 @@ Assignments BackwardCode::Whole() const {
 
 BackwardCode BackpropCode(const Graph& graph, const Shapes& shapes,
                           absl::Span<const TensorId> order) {
-  Backprop zero_grads(graph, shapes);
-  for (TensorId id : order) {
-    if (id != order.back()) zero_grads.Fill(id, 0);
-  }
-  Backprop seed(graph, shapes);
-  seed.Fill(order.back(), 1);
-  Backprop backprop(graph, shapes);
-  for (size_t k = order.size(); k-- > 0;) backprop.Propagate(order[k]);
-  RemoveUnitLoops(backprop.code());
-  return {.zero_grads = std::move(zero_grads.code()),
-          .seed = std::move(seed.code()),
-          .backprop = std::move(backprop.code())};
+  BackwardCode code;
+  const absl::Span<const TensorId> others = order.first(order.size() - 1);
+  Backprop(graph, shapes, code.zero_grads).FillAll(others, 0);
+  Backprop(graph, shapes, code.seed).FillAll({order.back()}, 1);
+  Backprop(graph, shapes, code.backprop).PropagateAll(order);
+  return code;
+}
+
+void AppendBackprop(const Graph& graph, const Shapes& shapes,
+                    absl::Span<const TensorId> order,
+                    absl::FunctionRef<void(Assignments&)> seed,
+                    Assignments& code) {
+  Backprop backprop(graph, shapes, code);
+  backprop.FillAll(order.first(order.size() - 1), 0);
+  seed(code);
+  backprop.PropagateAll(order);
 }
 
 }  // namespace ocannl

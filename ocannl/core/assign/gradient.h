@@ -10,6 +10,7 @@
 
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "ocannl/core/assign/ir.h"
 #include "ocannl/core/ops/expr.h"
@@ -31,6 +32,13 @@ struct BackwardCode {
 // is the root.
 BackwardCode BackpropCode(const Graph& graph, const Shapes& shapes,
                           absl::Span<const TensorId> order);
+
+// Appends the same to `code`, of the same graph, which holds each array once.
+// `seed` appends what sets the gradient of the root.
+void AppendBackprop(const Graph& graph, const Shapes& shapes,
+                    absl::Span<const TensorId> order,
+                    absl::FunctionRef<void(Assignments&)> seed,
+                    Assignments& code);
 
 }  // namespace ocannl
 

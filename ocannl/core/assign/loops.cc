@@ -117,9 +117,9 @@ Projections TargetLoops(const Assign& assign) {
   return Reordered(Projections{assign.extents, assign.lhs_indices, {}}, order);
 }
 
-void RemoveUnitLoops(Assignments& code) {
-  for (Assignment& assignment : code.list) {
-    auto* assign = std::get_if<Assign>(&assignment);
+void RemoveUnitLoops(Assignments& code, size_t begin) {
+  for (size_t k = begin; k < code.list.size(); ++k) {
+    auto* assign = std::get_if<Assign>(&code.list[k]);
     if (assign == nullptr || !absl::c_linear_search(assign->extents, 1) ||
         (assign->accum && Reduces(assign->extents, assign->lhs_indices))) {
       continue;

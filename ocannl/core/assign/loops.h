@@ -5,6 +5,7 @@
 #ifndef OCANNL_CORE_ASSIGN_LOOPS_H_
 #define OCANNL_CORE_ASSIGN_LOOPS_H_
 
+#include <cstddef>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -53,10 +54,10 @@ Projections Reordered(Projections nest, absl::Span<const IteratorId> order);
 // indices.
 Projections TargetLoops(const Assign& assign);
 
-// Removes loops of one iteration from assignments that reduce nothing. A
-// reduction keeps them: its axes decide the order of its terms
-// (sums/find_lanes.h).
-void RemoveUnitLoops(Assignments& code);
+// Removes loops of one iteration from assignments that reduce nothing, from
+// number `begin` of the list on. A reduction keeps them: its axes decide the
+// order of its terms (sums/find_lanes.h).
+void RemoveUnitLoops(Assignments& code, size_t begin = 0);
 
 // Whether the assignment reaches each cell of its target, and exactly once.
 // Conservative: false when unsure, and for a scatter.

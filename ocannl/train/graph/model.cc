@@ -4,10 +4,12 @@
 #include <optional>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/assignments.h"
+#include "ocannl/core/assign/gradient.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/train/graph/option_check.h"
 
@@ -22,6 +24,23 @@ std::vector<Tensor> TensorsOf(Graph& graph, absl::Span<const TensorId> ids) {
   std::vector<Tensor> tensors;
   for (TensorId id : ids) tensors.push_back({&graph, id});
   return tensors;
+}
+
+// gradient of the loss =: scale
+void AppendSeed(const Model& model, Tensor loss, const GradOptions& options,
+                Assignments& code) {
+  const Array grad = GradientArray(model.graph, model.shapes, loss.id);
+  if (!options.scaled_by) {
+    const Expr scale = Literal(code.exprs, grad.dtype, options.scale);
+    AssignPointwise(code, code.AddArray(grad), std::nullopt, scale.id(), {});
+    return;
+  }
+  const TensorNode& by = options.scaled_by->node();
+  const int32_t scale = code.AddArray(
+      ValueArray(model.graph, model.shapes, options.scaled_by->id));
+  const Expr leaf = MakeLeaf(code.exprs, ComputeDType(by.dtype), 0);
+  AssignPointwise(code, code.AddArray(grad), std::nullopt,
+                  Convert(leaf, ComputeDType(grad.dtype)).id(), {scale});
 }
 
 }  // namespace
@@ -112,9 +131,9 @@ absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss,
   }
   ComputedBy before = model.computed_by;
   OCANNL_ASSIGN_OR_RETURN(Assignments forward, Forward(model, loss));
-  absl::StatusOr<BackwardCode> backward =
-      Backward(model.graph, model.shapes, loss.id, model.computed_by);
-  absl::Status status = backward.status();
+  absl::StatusOr<std::vector<TensorId>> order =
+      BackwardOrder(model.graph, loss.id, model.computed_by);
+  absl::Status status = order.status();
   if (status.ok()) {
     const DType dtype = loss.node().dtype;
     status =
@@ -131,23 +150,9 @@ absl::StatusOr<Assignments> GradUpdateOfSum(Model& model, Tensor loss,
   Say(code, absl::StrCat(name, " forward and gradient update"));
   Append(code, std::move(forward));
   Say(code, absl::StrCat(name, " zero grads and backprop"));
-  Append(code, std::move(backward->zero_grads));
-  if (options.scaled_by) {
-    const Array grad = GradientArray(model.graph, model.shapes, loss.id);
-    const TensorId by = options.scaled_by->id;
-    const Expr scale =
-        MakeLeaf(code.exprs, ComputeDType(options.scaled_by->node().dtype), 0);
-    AssignPointwise(code, code.AddArray(grad), std::nullopt,
-                    Convert(scale, ComputeDType(grad.dtype)).id(),
-                    {code.AddArray(ValueArray(model.graph, model.shapes, by))});
-  } else if (options.scale == 1) {
-    Append(code, std::move(backward->seed));
-  } else {
-    const Array grad = GradientArray(model.graph, model.shapes, loss.id);
-    const Expr scale = Literal(code.exprs, grad.dtype, options.scale);
-    AssignPointwise(code, code.AddArray(grad), std::nullopt, scale.id(), {});
-  }
-  Append(code, std::move(backward->backprop));
+  AppendBackprop(
+      model.graph, model.shapes, *order,
+      [&](Assignments& to) { AppendSeed(model, loss, options, to); }, code);
   if (options.keep_gradients) {
     OCANNL_RETURN_IF_ERROR(
         KeepGradients(Parameters(model, loss), code).status());
