@@ -30,6 +30,8 @@ absl::Status CheckDeclarations(const LoopProgram& program) {
     return UserError("`", program.name, "` is not a name for a program");
   }
   absl::flat_hash_set<absl::string_view> names;
+  names.reserve(program.statics.size() + program.buffers.size() +
+                program.locals.size());
   auto declare = [&](absl::string_view kind, absl::string_view name) {
     if (!IsName(name)) return UserError(kind, " `", name, "` is not a name");
     if (names.insert(name).second) return absl::OkStatus();
@@ -376,6 +378,7 @@ class Verifier {
 
 absl::Status Verify(const LoopProgram& program, FaultPlace* place) {
   IdVector<BufferId, Role> roles;
+  roles.reserve(program.buffers.size());
   for (const Buffer& buffer : program.buffers) roles.push_back(buffer.role);
   return Verifier(program, roles, place).Run(program.body);
 }

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -18,14 +19,11 @@ namespace {
 
 class SubexpressionBinder {
  public:
-  explicit SubexpressionBinder(LoopProgram& program) : program_(program) {
-    for (const Local& local : program.locals) names_.insert(local.name);
-    for (const Buffer& buffer : program.buffers) names_.insert(buffer.name);
-    for (const StaticIndex& index : program.statics) names_.insert(index.name);
-  }
+  explicit SubexpressionBinder(LoopProgram& program) : program_(program) {}
 
   void Visit(Block& block) {
     std::vector<Stmt> stmts;
+    stmts.reserve(block.stmts.size());
     for (Stmt& stmt : block.stmts) {
       if (For* loop = std::get_if<For>(&stmt)) Visit(loop->body);
       if (ExprId* value = ValueOf(stmt)) *value = Bind(*value, stmts);
@@ -53,7 +51,13 @@ class SubexpressionBinder {
   // `root` with each operation of several uses replaced by a local, whose
   // declaration is appended to `stmts`.
   ExprId Bind(ExprId root, std::vector<Stmt>& stmts) {
-    absl::flat_hash_map<ExprId, int> uses = CountUses(root);
+    if (std::holds_alternative<Leaf>(program_.exprs[root])) return root;
+    const absl::flat_hash_map<ExprId, int> uses = CountUses(root);
+    const bool shares = absl::c_any_of(uses, [&](const auto& id_and_count) {
+      const auto& [id, count] = id_and_count;
+      return count > 1 && std::holds_alternative<Apply>(program_.exprs[id]);
+    });
+    if (!shares) return root;
     absl::flat_hash_map<ExprId, ExprId> bound;
     return BindNode(root, uses, bound, stmts);
   }
@@ -81,6 +85,7 @@ class SubexpressionBinder {
   }
 
   std::string FreshName() {
+    if (names_.empty()) TakeNames();
     std::string name;
     do {
       name = absl::StrCat("v", next_++);
@@ -88,8 +93,14 @@ class SubexpressionBinder {
     return name;
   }
 
+  void TakeNames() {
+    for (const Local& local : program_.locals) names_.insert(local.name);
+    for (const Buffer& buffer : program_.buffers) names_.insert(buffer.name);
+    for (const StaticIndex& index : program_.statics) names_.insert(index.name);
+  }
+
   LoopProgram& program_;
-  absl::flat_hash_set<std::string> names_;
+  absl::flat_hash_set<std::string> names_;  // none before the first fresh one
   int next_ = 0;
 };
 

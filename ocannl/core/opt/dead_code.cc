@@ -6,7 +6,9 @@
 #include <variant>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/renumber.h"
 #include "ocannl/core/loop/walk.h"
@@ -33,15 +35,23 @@ class Liveness {
     for (size_t k = 0; k < readers_.size(); ++k) {
       if (readers_[k] == 0) dead.push_back(k);
     }
+    are_all_live_ = dead.empty();
     while (!dead.empty()) {
       const Numbers& stores = writers_[dead.back()];
       dead.pop_back();
       for (size_t store : stores) {
-        for (size_t read : reads_[store]) {
-          if (--readers_[read] == 0) dead.push_back(read);
+        for (size_t k = first_read_[store]; k < first_read_[store + 1]; ++k) {
+          if (--readers_[reads_[k]] == 0) dead.push_back(reads_[k]);
         }
       }
     }
+  }
+
+  bool AreAllLive() const { return are_all_live_; }
+  // How many buffers are live.
+  size_t num_buffers() const {
+    return absl::c_count_if(absl::MakeConstSpan(readers_).first(num_buffers_),
+                            [](int readers) { return readers > 0; });
   }
 
   bool IsLive(BufferId buffer) const { return readers_[Number(buffer)] > 0; }
@@ -67,9 +77,10 @@ class Liveness {
   void Add(const Stmt& stmt) {
     const std::optional<size_t> target = TargetOf(stmt);
     if (!target) return;
-    Numbers& reads = reads_.emplace_back();
     auto add = [&](auto id) {
-      if (Number(id) != *target) reads.push_back(Number(id));
+      if (Number(id) == *target) return;
+      reads_.push_back(Number(id));
+      ++readers_[Number(id)];
     };
     WalkReads(program_, stmt,
               [&](const Access& access) { add(access.buffer); });
@@ -78,16 +89,18 @@ class Liveness {
         if (const auto* get = std::get_if<GetLocal>(&leaf)) add(get->local);
       });
     }
-    for (size_t read : reads) ++readers_[read];
-    writers_[*target].push_back(reads_.size() - 1);
+    writers_[*target].push_back(first_read_.size() - 1);
+    first_read_.push_back(reads_.size());
   }
 
   const LoopProgram& program_;
   const size_t num_buffers_;
   using Numbers = absl::InlinedVector<size_t, 2>;
   std::vector<int> readers_;      // of each buffer and local
-  std::vector<Numbers> writers_;  // of each, in reads_
-  std::vector<Numbers> reads_;    // of each store, but of its own
+  std::vector<Numbers> writers_;  // of each: the numbers of stores
+  std::vector<size_t> reads_;     // of all stores, but of their own cells
+  std::vector<size_t> first_read_ = {0};  // of each store, in reads_
+  bool are_all_live_ = false;
 };
 
 // Drops dead stores.
@@ -112,7 +125,9 @@ void Sweep(const LoopProgram& program, const Liveness& live, Block& block) {
         static_cast<const Stmt::variant&>(stmt));
   });
   // There may be a dead one for each that the passes behind this one hold.
-  block.stmts.shrink_to_fit();
+  if (2 * block.stmts.size() < block.stmts.capacity()) {
+    block.stmts.shrink_to_fit();
+  }
 }
 
 // Numbers what is still mentioned anew.
@@ -125,6 +140,8 @@ LoopProgram Compact(LoopProgram program, const Liveness& live) {
                       .leaves = {},
                       .body = {}};
   IdVector<BufferId, BufferId> buffers;
+  buffers.reserve(program.buffers.size());
+  compact.buffers.reserve(live.num_buffers());
   for (BufferId k : program.buffers.ids()) {
     buffers.push_back(live.IsLive(k)
                           ? compact.buffers.Add(std::move(program.buffers[k]))
@@ -150,7 +167,8 @@ LoopProgram Compact(LoopProgram program, const Liveness& live) {
 LoopProgram EliminateDeadCode(LoopProgram program) {
   const Liveness live(program);
   Sweep(program, live, program.body);
-  return Compact(std::move(program), live);
+  // Else nothing is to be numbered anew.
+  return live.AreAllLive() ? program : Compact(std::move(program), live);
 }
 
 }  // namespace ocannl

@@ -122,7 +122,9 @@ class Virtualizer {
 
   LoopProgram Run() {
     // In program order, so that what is inlined is inlined already.
-    for (size_t k = 0; k < stmts().size(); ++k) TryInline(k);
+    for (size_t k = 0; k < stmts().size(); ++k) {
+      if (IsRead(k)) TryInline(k);
+    }
     return std::move(program_);
   }
 
@@ -156,6 +158,13 @@ class Virtualizer {
     for (const Access* read : reads) AddPlace(place, readers_[read->buffer]);
   }
 
+  // Whether a statement may read what this one writes.
+  bool IsRead(size_t definition) const {
+    return absl::c_any_of(effects_[definition].writes, [&](BufferId buffer) {
+      return !readers_[buffer].empty();
+    });
+  }
+
   int64_t NumReads(size_t place, BufferId buffer) const {
     return absl::c_count_if(effects_[place].reads, [&](const Access* read) {
       return read->buffer == buffer;
@@ -165,7 +174,7 @@ class Virtualizer {
   // The statements from `first` on that read the buffer.
   Places ReadersFrom(size_t first, BufferId buffer) const {
     Places readers = readers_[buffer];
-    absl::c_sort(readers);
+    if (!absl::c_is_sorted(readers)) absl::c_sort(readers);
     readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
     readers.erase(std::remove_if(readers.begin(), readers.end(),
                                  [&](size_t k) {
@@ -270,6 +279,13 @@ class Virtualizer {
     return leaf == nullptr ? nullptr : std::get_if<Access>(&program_.At(*leaf));
   }
 
+  bool IsOnlyCell(const Access& cell) const {
+    return NumElements(program_.buffers[cell.buffer].dims) == 1 &&
+           absl::c_all_of(cell.indices, [](const Affine& index) {
+             return index.is_constant();
+           });
+  }
+
   // Why it is not so that `nest` alone sets every cell of what may be inlined,
   // each once; empty: it is.
   absl::string_view DefinitionError(size_t definition, const Nest& nest) const {
@@ -283,6 +299,7 @@ class Virtualizer {
         writers_[target.buffer].size() > 1) {
       return kSeveralSteps;
     }
+    if (nest.iterators.empty() && IsOnlyCell(target)) return "";
     Indices indices;
     indices.reserve(target.indices.size());
     for (const Affine& index : target.indices) {
