@@ -48,6 +48,7 @@ FusedProgram FusedBody::MoveTo(LoopProgram program) && {
   FusedProgram fused{.program = std::move(program), .nests = {}};
   std::vector<Stmt>& stmts = fused.program.body.stmts;
   stmts.clear();
+  fused.nests.reserve(nests_.size());
   for (size_t k = 0; k < stmts_.size(); ++k) {
     const ZeroOut* zero = std::get_if<ZeroOut>(&stmts_[k]);
     if (zero != nullptr && zero->buffer == kTaken) continue;

@@ -19,7 +19,10 @@ namespace ocannl {
 class FusedBody {
  public:
   // `program`, of which the statements are, outlives this object.
-  explicit FusedBody(LoopProgram& program) : program_(program) {}
+  explicit FusedBody(LoopProgram& program) : program_(program) {
+    stmts_.reserve(program.body.stmts.size());
+    nests_.reserve(program.body.stmts.size());
+  }
 
   void Append(Stmt stmt, FusedNest nest);
 

@@ -27,6 +27,7 @@ void DropUnitLoops(LoopProgram& program, std::vector<NestLoop>& loops,
 }
 
 CanonicalNest Canonicalize(LoopProgram& program, Stmt& stmt) {
+  if (std::holds_alternative<Set>(stmt)) return {};  // of no loops
   if (std::optional<PerfectNest> nest = AsPerfectNest(program, stmt)) {
     const Buffer& buffer = program.buffers[nest->set.target.buffer];
     if (nest->accumulates() && SizeOf(buffer.dtype) < 4) return {};
@@ -49,6 +50,7 @@ CanonicalNest Canonicalize(LoopProgram& program, Stmt& stmt) {
 
 std::vector<CanonicalNest> CanonicalizeNests(LoopProgram& program) {
   std::vector<CanonicalNest> nests;
+  nests.reserve(program.body.stmts.size());
   // IsParallel looks at the program's body.
   for (Stmt& stmt : program.body.stmts) {
     nests.push_back(Canonicalize(program, stmt));
@@ -58,6 +60,7 @@ std::vector<CanonicalNest> CanonicalizeNests(LoopProgram& program) {
 
 std::vector<CanonicalNest> CanonicalNestsOf(LoopProgram& program) {
   std::vector<CanonicalNest> nests;
+  nests.reserve(program.body.stmts.size());
   for (const Stmt& stmt : program.body.stmts) {
     Stmt canonical = stmt;
     nests.push_back(Canonicalize(program, canonical));
