@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -117,17 +118,18 @@ absl::Status RunGroup(const Graph& graph, const Shapes& shapes,
     words.push_back(all[k]);
   }
   const Assignments code = SharedCode(graph, shapes, group, words);
-  OCANNL_ASSIGN_OR_RETURN(const LoopProgram program, CompileProgram(code, {}));
-  OCANNL_ASSIGN_OR_RETURN(const auto executable, context.Compile(program));
+  OCANNL_ASSIGN_OR_RETURN(LoopProgram compiled, CompileProgram(code, {}));
+  const auto program = std::make_shared<const LoopProgram>(std::move(compiled));
+  OCANNL_ASSIGN_OR_RETURN(const auto executable, context.Compile(*program));
   const std::string& first = graph[group.members[0].parameter].name;
   for (const Group::Member& member : group.members) {
-    LoopProgram renamed = program;
-    for (loop_ir::Buffer& buffer : renamed.buffers) {
-      if (buffer.name != first) continue;
-      buffer.name = graph[member.parameter].name;
-    }
-    OCANNL_ASSIGN_OR_RETURN(Routine routine,
-                            context.Link(std::move(renamed), executable));
+    const std::string& name = graph[member.parameter].name;
+    OCANNL_ASSIGN_OR_RETURN(
+        Routine routine,
+        context.LinkTo(program, executable,
+                       [&](const loop_ir::Buffer& buffer) -> absl::string_view {
+                         return buffer.name == first ? name : buffer.name;
+                       }));
     for (size_t k = 0; k < words.size(); ++k) {
       // A word that the result does not depend on is no index of the program.
       absl::StatusOr<StaticRef> index = routine.Static(code.statics[k].name);

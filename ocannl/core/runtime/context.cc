@@ -101,6 +101,17 @@ absl::StatusOr<std::shared_ptr<DeviceArray>> Context::FindOrMake(
 
 absl::StatusOr<Routine> Context::Link(
     LoopProgram program, std::shared_ptr<const Executable> executable) const {
+  return LinkTo(
+      std::make_shared<const LoopProgram>(std::move(program)),
+      std::move(executable),
+      [](const Buffer& buffer) -> absl::string_view { return buffer.name; });
+}
+
+absl::StatusOr<Routine> Context::LinkTo(
+    std::shared_ptr<const LoopProgram> shared_program,
+    std::shared_ptr<const Executable> executable,
+    absl::FunctionRef<absl::string_view(const Buffer&)> name_of) const {
+  const LoopProgram& program = *shared_program;
   if (executable == nullptr) {
     return UserError("the code of ", program.name,
                      " is null; give that of Compile");
@@ -108,6 +119,8 @@ absl::StatusOr<Routine> Context::Link(
   auto record = std::make_shared<LinkedRoutine>();
   record->name = program.name;
   DeviceArrays arrays;
+  arrays.reserve(program.buffers.size());
+  const std::string user = absl::StrCat("routine `", program.name, "`");
   for (const Buffer& buffer : program.buffers) {
     if (IsScratch(buffer.role)) {
       arrays.push_back(nullptr);
@@ -124,18 +137,16 @@ absl::StatusOr<Routine> Context::Link(
     }
     OCANNL_ASSIGN_OR_RETURN(
         std::shared_ptr<DeviceArray> array,
-        FindOrMake(buffer.name, buffer.dtype, buffer.dims,
-                   absl::StrCat("routine `", program.name, "`")));
+        FindOrMake(name_of(buffer), buffer.dtype, buffer.dims, user));
     if (IsInput(buffer.role)) record->reads.push_back(array.get());
     if (IsResult(buffer.role)) {
-      OCANNL_RETURN_IF_ERROR(
-          CheckOwns(*array, absl::StrCat("routine `", program.name, "`")));
+      OCANNL_RETURN_IF_ERROR(CheckOwns(*array, user));
       record->writes.push_back(array.get());
     }
     arrays.push_back(std::move(array));
   }
   OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<const LinkedCode> code,
-                          LinkCode(stream().device(), std::move(program),
+                          LinkCode(stream().device(), std::move(shared_program),
                                    std::move(executable), std::move(arrays)));
   for (const std::shared_ptr<DeviceArray>& array : code->arrays) {
     if (array == nullptr || array.get() == record->merges) continue;

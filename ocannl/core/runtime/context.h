@@ -20,6 +20,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -53,6 +54,14 @@ class Context {
   // merge buffers or one of another name, no memory.
   absl::StatusOr<Routine> Link(
       LoopProgram program, std::shared_ptr<const Executable> executable) const;
+
+  // The same on the array `name_of(buffer)` in the place of buffer.name: code
+  // of one program for many arrays. A merge buffer keeps its name.
+  absl::StatusOr<Routine> LinkTo(
+      std::shared_ptr<const LoopProgram> program,
+      std::shared_ptr<const Executable> executable,
+      absl::FunctionRef<absl::string_view(const loop_ir::Buffer&)> name_of)
+      const;
 
   // The code of `program` on the device's backend. Errors: those of the
   // backend.

@@ -20,7 +20,7 @@ namespace ocannl {
 using DeviceArrays = IdVector<loop_ir::BufferId, std::shared_ptr<DeviceArray>>;
 
 struct LinkedCode {
-  LoopProgram program;
+  std::shared_ptr<const LoopProgram> program;
   std::shared_ptr<const Executable> executable;
   DeviceArrays arrays;
   DeviceMemory arena;  // holds the scratch
@@ -30,7 +30,7 @@ struct LinkedCode {
 // `executable`, compiled from `program`, on `arrays`. Error: no memory for the
 // scratch.
 absl::StatusOr<std::shared_ptr<const LinkedCode>> LinkCode(
-    const Device& device, LoopProgram program,
+    const Device& device, std::shared_ptr<const LoopProgram> program,
     std::shared_ptr<const Executable> executable, DeviceArrays arrays);
 
 }  // namespace ocannl

@@ -104,8 +104,9 @@ Routine::CodeToMerge() {
     if (array.get() != record_->merges) continue;
     array = std::const_pointer_cast<DeviceArray>(source);  // which it reads
   }
-  OCANNL_ASSIGN_OR_RETURN(code, LinkCode(context_.stream().device(), program(),
-                                         code_->executable, std::move(arrays)));
+  OCANNL_ASSIGN_OR_RETURN(code,
+                          LinkCode(context_.stream().device(), code_->program,
+                                   code_->executable, std::move(arrays)));
   return &code;
 }
 

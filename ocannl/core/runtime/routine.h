@@ -62,7 +62,7 @@ class StaticRef {
 class Routine {
  public:
   const std::string& name() const { return program().name; }
-  const LoopProgram& program() const { return code_->program; }
+  const LoopProgram& program() const { return *code_->program; }
 
   // What to link the next routine to, if it builds on this one.
   const Context& context() const { return context_; }

@@ -158,7 +158,7 @@ absl::Status Stream::WaitForReaders(const DeviceArray& array) {
 
 absl::Status Stream::WaitForReadersOf(const LinkedCode& code) {
   for (BufferId k : code.arrays.ids()) {
-    if (!IsResult(code.program.buffers[k].role)) continue;
+    if (!IsResult(code.program->buffers[k].role)) continue;
     OCANNL_RETURN_IF_ERROR(WaitForReaders(*code.arrays[k]));
   }
   return absl::OkStatus();

@@ -40,7 +40,7 @@ constexpr int64_t kGreatestWaiting = int64_t{1} << 62;
 
 std::string NamesOf(absl::Span<const std::shared_ptr<const LinkedCode>> parts) {
   return absl::StrJoin(parts, ", ", [](std::string* out, const auto& part) {
-    absl::StrAppend(out, part->program.name);
+    absl::StrAppend(out, part->program->name);
   });
 }
 
@@ -53,7 +53,7 @@ void Trace::Sequence::RunParts(size_t count,
     const LinkedCode& part = *parts[k];
     part.executable->Run(
         part.buffers,
-        statics.subspan(first_static[k], part.program.statics.size()));
+        statics.subspan(first_static[k], part.program->statics.size()));
   }
 }
 
@@ -144,7 +144,7 @@ Trace::Sequence* Trace::FindOrAdd(std::vector<Code> parts) {
   sequence->first_static = {0};
   for (const Code& part : parts) {
     sequence->first_static.push_back(sequence->first_static.back() +
-                                     part->program.statics.size());
+                                     part->program->statics.size());
   }
   sequence->parts = std::move(parts);
   sequences_.push_back(std::move(sequence));
@@ -224,7 +224,7 @@ void Trace::CompileWhole(Sequence& sequence) {
   auto compile = [&]() -> absl::StatusOr<Code> {
     std::vector<ProgramPart> parts;
     for (const Code& part : sequence.parts) {
-      parts.push_back({.program = &part->program, .bound_to = {}});
+      parts.push_back({.program = part->program.get(), .bound_to = {}});
       for (const auto& array : part->arrays) {
         parts.back().bound_to.push_back(array.get());
       }
@@ -238,8 +238,9 @@ void Trace::CompileWhole(Sequence& sequence) {
     DefaultFloatEnvironment guard;
     OCANNL_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable,
                             device_->backend().CompileHot(whole.program));
-    return LinkCode(*device_, std::move(whole.program), std::move(executable),
-                    std::move(arrays));
+    return LinkCode(
+        *device_, std::make_shared<const LoopProgram>(std::move(whole.program)),
+        std::move(executable), std::move(arrays));
   };
   absl::StatusOr<Code> whole = compile();
   if (whole.ok()) {
@@ -257,7 +258,7 @@ std::string Trace::Report() const {
                     sequence->loops, " loops");
     if (sequence->whole != nullptr) {
       absl::StrAppend(&text, ", compiled as one program, ",
-                      sequence->whole->program.name);
+                      sequence->whole->program->name);
     } else if (!sequence->error.empty()) {
       absl::StrAppend(&text, ", one program cannot be: ", sequence->error);
     }
@@ -270,7 +271,7 @@ std::vector<const LoopProgram*> Trace::Programs() const {
   std::vector<const LoopProgram*> programs;
   for (const std::unique_ptr<Sequence>& sequence : sequences_) {
     if (sequence->whole == nullptr) continue;
-    programs.push_back(&sequence->whole->program);
+    programs.push_back(sequence->whole->program.get());
   }
   return programs;
 }

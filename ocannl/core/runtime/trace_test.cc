@@ -90,7 +90,8 @@ class TraceTest : public testing::Test {
         backend_.Compile(program);
     CHECK_OK(executable);
     absl::StatusOr<std::shared_ptr<const LinkedCode>> code =
-        LinkCode(device_, program, *std::move(executable), {array});
+        LinkCode(device_, std::make_shared<const LoopProgram>(program),
+                 *std::move(executable), {array});
     CHECK_OK(code);
     return *std::move(code);
   }
