@@ -31,6 +31,24 @@ void WalkNumbers(Assignment& assignment,
   }
 }
 
+bool IsGradientOf(absl::string_view name, absl::string_view tensor) {
+  return absl::ConsumeSuffix(&name, kGradientSuffix) && name == tensor;
+}
+
+// An array of a body, and what it is for another tensor.
+struct CopiedArray {
+  int32_t number;  // in the code
+  Array array;
+  int32_t copy = -1;  // the number of that, once it is in the code
+};
+
+// Bodies have few arrays.
+CopiedArray* Find(std::vector<CopiedArray>& arrays, int32_t number) {
+  const auto found = absl::c_find_if(
+      arrays, [&](const CopiedArray& each) { return each.number == number; });
+  return found == arrays.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 BodyRepeater::Mark BodyRepeater::CurrentMark() const {
@@ -79,13 +97,14 @@ std::optional<Array> BodyRepeater::ArrayFor(const Array& array,
                                             const Body& body, Tensor to) const {
   const std::string& old = body.of.node().name;
   if (array.name == old) return ValueArray(model_.graph, model_.shapes, to.id);
-  if (array.name == absl::StrCat(old, kGradientSuffix)) {
+  if (IsGradientOf(array.name, old)) {
     return GradientArray(model_.graph, model_.shapes, to.id);
   }
   if (model_.graph.Find(array.name)) return array;
   if (array.is_merge) return std::nullopt;
   Array copy = array;
   const absl::string_view name = array.name;
+  absl::string_view stem = name;
   const size_t dot = name.rfind('.');
   int part = 0;
   if (dot != name.npos && absl::SimpleAtoi(name.substr(dot + 1), &part) &&
@@ -100,7 +119,7 @@ std::optional<Array> BodyRepeater::ArrayFor(const Array& array,
     if (copy.where.file == of.file && copy.where.line == of.line) {
       copy.where = to.node().where;
     }
-  } else if (absl::EndsWith(name, absl::StrCat("_", old))) {
+  } else if (absl::ConsumeSuffix(&stem, old) && absl::EndsWith(stem, "_")) {
     copy.name.replace(name.size() - old.size(), old.size(), to.node().name);
     const auto declared = absl::MakeConstSpan(written_.declared)
                               .subspan(body.begin.declared,
@@ -124,15 +143,15 @@ bool BodyRepeater::Copy(const Body& body, Tensor to) {
   const std::array<Assignments*, 2> codes = {&written_.code.update,
                                              &written_.code.init};
   std::array<std::vector<Assignment>, 2> copies;
-  std::array<absl::flat_hash_map<int32_t, Array>, 2> arrays;  // by number
+  std::array<std::vector<CopiedArray>, 2> arrays;
   for (int k : {0, 1}) {
     const Assignments& code = *codes[k];
     bool knows_all = true;
     auto add = [&](int32_t number) {
-      if (arrays[k].contains(number)) return;
+      if (Find(arrays[k], number) != nullptr) return;
       auto array = ArrayFor(code.arrays[number], body, to);
       knows_all = knows_all && array;
-      if (array) arrays[k].emplace(number, *std::move(array));
+      if (array) arrays[k].push_back({number, *std::move(array)});
     };
     for (size_t n = begin.arrays[k]; n < end.arrays[k]; ++n) add(n);
     copies[k].assign(code.list.begin() + begin.list[k],
@@ -142,18 +161,18 @@ bool BodyRepeater::Copy(const Body& body, Tensor to) {
   }
   for (int k : {0, 1}) {
     Assignments& code = *codes[k];
-    absl::flat_hash_map<int32_t, int32_t> added;
     auto add = [&](int32_t number) {
-      const auto [copy, is_new] = added.try_emplace(number);
-      if (is_new) copy->second = code.AddArray(std::move(arrays[k].at(number)));
-      return copy->second;
+      CopiedArray& array = *Find(arrays[k], number);
+      if (array.copy < 0) array.copy = code.AddArray(std::move(array.array));
+      return array.copy;
     };
     for (size_t n = begin.arrays[k]; n < end.arrays[k]; ++n) add(n);
     for (Assignment& each : copies[k]) {
       WalkNumbers(each, [&](int32_t& number) { number = add(number); });
       if (auto* comment = std::get_if<BlockComment>(&each)) {
-        std::vector<std::string> words = absl::StrSplit(comment->text, ' ');
-        absl::c_replace(words, old, name);
+        std::vector<absl::string_view> words =
+            absl::StrSplit(comment->text, ' ');
+        absl::c_replace(words, absl::string_view(old), absl::string_view(name));
         comment->text = absl::StrJoin(words, " ");
       }
       code.list.push_back(std::move(each));
