@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/jit/vcode/passes/nest_form.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <variant>
@@ -24,6 +26,8 @@ class FormWriter {
     });
     // Ascending, as the terms of an index are.
     absl::c_sort(form_.iterators);
+    form_.words.reserve(64);
+    form_.buffers.reserve(4);
     Write(block);
     return std::move(form_);
   }
@@ -106,11 +110,10 @@ class FormWriter {
   }
 
   void Write(BufferId id) {
-    const auto [number, is_new] =
-        buffers_.try_emplace(id, form_.buffers.size());
-    Add(number->second);
-    if (!is_new) return;
-    form_.buffers.push_back(id);
+    const size_t next = form_.buffers.size();
+    const size_t number = NumberOf(id);
+    Add(number);
+    if (number < next) return;
     const Buffer& buffer = program_.buffers[id];
     Add(buffer.dtype, buffer.role, buffer.dims.size());
     for (int64_t dim : buffer.dims) Add(dim);
@@ -119,6 +122,23 @@ class FormWriter {
   void Write(LocalId id) {
     Add(locals_.try_emplace(id, locals_.size()).first->second,
         program_.locals[id].dtype);
+  }
+
+  // The number of the buffer, which is added if it is new: the first ones are
+  // searched in their list, as most nests have few.
+  size_t NumberOf(BufferId id) {
+    constexpr size_t kFew = 8;
+    const size_t next = form_.buffers.size();
+    const size_t few = std::min(next, kFew);
+    const auto end = form_.buffers.begin() + static_cast<std::ptrdiff_t>(few);
+    const auto at = std::find(form_.buffers.begin(), end, id);
+    if (at != end) return at - form_.buffers.begin();
+    if (next >= kFew) {
+      const auto [number, is_new] = more_buffers_.try_emplace(id, next);
+      if (!is_new) return number->second;
+    }
+    form_.buffers.push_back(id);
+    return next;
   }
 
   int64_t NumberOf(IteratorId iterator) const {
@@ -131,7 +151,7 @@ class FormWriter {
   NestForm form_;
   NodeMap<int> nodes_;
   int num_nodes_ = 0;
-  absl::flat_hash_map<BufferId, size_t> buffers_;
+  absl::flat_hash_map<BufferId, size_t> more_buffers_;  // but the first ones
   absl::flat_hash_map<LocalId, size_t> locals_;
 };
 
