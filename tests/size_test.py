@@ -65,6 +65,7 @@ ROOMS = {
     "ocannl/fuzz": 9_900,
     "ocannl/interp": 1_700,
     "ocannl/jit": 11_050,
+    "ocannl/onnx": 6_300,
     "ocannl/tiers": 1_300,
     "ocannl/train": 18_400,
     "ocannl/tune": 2_350,
