@@ -26,6 +26,7 @@ LAYERS = [
     ["ocannl/emulation"],  # a GPU without its hardware
     ["ocannl/fuzz"],  # every tier against the interpreter
     ["ocannl/train", "ocannl/tiers", "ocannl/tune"],
+    ["ocannl/onnx"],  # models of others
     ["ocannl/flags"],  # the flags of programs, and what they choose
     ["ocannl"],  # the umbrella header
     ["ocannl/cli"],  # the command-line tool

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the rules of tests/onnx make of nodes that the node tests of ONNX do not
-// have, or only in later versions.
+// Nodes that the node tests of ONNX do not have, or only in later versions.
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -13,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/ndarray.h"
-#include "tests/onnx/model.h"
+#include "ocannl/onnx/model.h"
 #include "tests/onnx/run_case.h"
 #include "tests/support/status_matchers.h"
 
@@ -122,6 +121,17 @@ TEST(OnnxRulesTest, RemaindersByInfinity) {
   EXPECT_THAT(Values<float>((*y)[0]), ElementsAre(-3, 2));
 }
 
+TEST(OnnxRulesTest, TheLastPartOfASplitMayBeSmaller) {
+  const Node split = {.op = "Split",
+                      .inputs = {"x"},
+                      .outputs = {"a", "b"},
+                      .attributes = {{"num_outputs", Whole(2)}}};
+  auto y = RunNode(split, 18, {Floats({5}, {1, 2, 3, 4, 5})});
+  ASSERT_THAT(y, IsOk());
+  EXPECT_THAT(Values<float>((*y)[0]), ElementsAre(1, 2, 3));
+  EXPECT_THAT(Values<float>((*y)[1]), ElementsAre(4, 5));
+}
+
 TEST(OnnxRulesTest, WhatARuleDoesNotKnowIsUnsupported) {
   struct Unknown {
     std::string op;
@@ -140,7 +150,6 @@ TEST(OnnxRulesTest, WhatARuleDoesNotKnowIsUnsupported) {
        {{"antialias", Whole(1)}, {"mode", Text("linear")}},
        {image, none, Floats({4}, {1, 1, .5, .5})}},
       {"Resize", {}, {image, Floats({4}, {1, 1, 2, 2})}, 10},
-      {"Split", {{"num_outputs", Whole(1)}}, {image}},
       {"SpaceToDepth",
        {{"blocksize", Whole(2)}, {"mode", Text("CRD")}},
        {image}},

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/onnx/rules/rules.h"
+#include "ocannl/onnx/rules/select.h"
+
+namespace ocannl::onnx {
+namespace {
+
+using Axes64 = std::vector<int64_t>;
+
+Axes64 AxesFrom(int begin, int rank) {
+  Axes64 axes(rank - begin);
+  absl::c_iota(axes, begin);
+  return axes;
+}
+
+Value MeanOver(const Value& x, const Axes64& axes) {
+  double cells = 1;
+  for (int64_t axis : axes) cells *= static_cast<double>(x.dim(axis));
+  return ReduceAxes(Op::kAdd, x, axes) / cells;
+}
+
+struct Moments {
+  Value mean, variance;
+};
+
+Moments MomentsOf(const Value& x, const Axes64& axes) {
+  const Value mean = MeanOver(x, axes);
+  const Value centred = x - mean;
+  return {mean, MeanOver(centred * centred, axes)};
+}
+
+// One number for each channel, for images of that rank.
+Value PerChannel(const Value& numbers, int rank) {
+  Dims dims(rank, 1);
+  dims[1] = numbers.dim(0);
+  return Reshape(numbers, dims);
+}
+
+// What Softmax and its kin take: until version 13 they see a matrix.
+struct Rows {
+  Value x;
+  int axis;
+};
+
+Rows RowsOf(const OpCall& call) {
+  const Value& x = call[0];
+  if (call.opset >= 13) return {x, call.AxisOf(-1, x.rank())};
+  const int axis = call.AxisOf(1, x.rank());
+  return {Reshape(x, {SizeOf(x.dims, 0, axis), SizeOf(x.dims, axis, x.rank())}),
+          1};
+}
+
+absl::StatusOr<Outputs> SoftmaxRule(const OpCall& call) {
+  const auto [x, axis] = RowsOf(call);
+  const Value e = Exp(x - ReduceAxes(Op::kMax, x, {axis}));
+  return Reshape(e / ReduceAxes(Op::kAdd, e, {axis}), call[0].dims);
+}
+
+absl::StatusOr<Outputs> LogSoftmaxRule(const OpCall& call) {
+  const auto [x, axis] = RowsOf(call);
+  return Reshape(LogSoftmax(x, axis), call[0].dims);
+}
+
+absl::StatusOr<Outputs> HardmaxRule(const OpCall& call) {
+  const auto [x, axis] = RowsOf(call);
+  const Value first = ArgExtreme(x, axis, /*greatest=*/true, /*last=*/false);
+  Dims along(x.rank(), 1);
+  along[axis] = x.dim(axis);
+  const Value at = Reshape(Iota(call.graph(), x.dim(axis)), along);
+  return Reshape(Cast(Equal(at, first), x.dtype()), call[0].dims);
+}
+
+absl::StatusOr<Outputs> BatchNormRule(const OpCall& call) {
+  const Value& x = call[0];
+  const double epsilon = call.Number("epsilon", 1e-5);
+  const Value scale = PerChannel(call[1], x.rank());
+  const Value bias = PerChannel(call[2], x.rank());
+  Moments moments = {PerChannel(call[3], x.rank()),
+                     PerChannel(call[4], x.rank())};
+  const Moments running = moments;
+  if (call.Whole("training_mode", 0) != 0) {
+    Axes64 axes = AxesFrom(1, x.rank());
+    axes[0] = 0;
+    moments = MomentsOf(x, axes);
+  }
+  Outputs outputs =
+      scale * (x - moments.mean) / Sqrt(moments.variance + epsilon) + bias;
+  const double momentum = call.Number("momentum", 0.9);
+  auto moved = [&](const Value& from, const Value& to) {
+    return Reshape(from * momentum + to * (1 - momentum), call[3].dims);
+  };
+  outputs.push_back(moved(running.mean, moments.mean));
+  outputs.push_back(moved(running.variance, moments.variance));
+  return outputs;
+}
+
+absl::StatusOr<Outputs> InstanceNormRule(const OpCall& call) {
+  const Value& x = call[0];
+  const Moments moments = MomentsOf(x, AxesFrom(2, x.rank()));
+  return PerChannel(call[1], x.rank()) * (x - moments.mean) /
+             Sqrt(moments.variance + call.Number("epsilon", 1e-5)) +
+         PerChannel(call[2], x.rank());
+}
+
+absl::StatusOr<Outputs> LayerNormRule(const OpCall& call) {
+  const Value& x = call[0];
+  const int axis = call.AxisOf(-1, x.rank());
+  const Moments moments = MomentsOf(x, AxesFrom(axis, x.rank()));
+  const Value inverse =
+      Recip(Sqrt(moments.variance + call.Number("epsilon", 1e-5)));
+  Value y = (x - moments.mean) * inverse * call[1];
+  if (call.Has(2)) y = y + call[2];
+  return Outputs{y, moments.mean, inverse};
+}
+
+absl::StatusOr<Outputs> MeanVarianceRule(const OpCall& call) {
+  const Value& x = call[0];
+  const Moments moments = MomentsOf(x, call.Wholes("axes", {0, 2, 3}));
+  return (x - moments.mean) / (Sqrt(moments.variance) + 1e-9);
+}
+
+// Each cell over a power of the sum of squares of the channels around it.
+absl::StatusOr<Outputs> LrnRule(const OpCall& call) {
+  const Value& x = call[0];
+  const int64_t size = call.Whole("size", 1);
+  Axes image = AxisNames(x.rank());
+  Axes result = image;
+  image[1] = absl::StrCat("1*", result[1], "<+k");
+  const Value squares =
+      Reduce({}, Op::kAdd, {{Pad(x * x, 1, (size - 1) / 2, size / 2), image}},
+             result, {{result[1], x.dim(1)}, {"k", size}});
+  const double alpha = call.Number("alpha", 1e-4);
+  const Value base =
+      squares * (alpha / static_cast<double>(size)) + call.Number("bias", 1);
+  return x / Pow(base, call.Number("beta", 0.75));
+}
+
+// Without training, and with a ratio of 0, everything stays.
+absl::StatusOr<Outputs> DropoutRule(const OpCall& call) {
+  const Value& x = call[0];
+  bool trains = false;
+  if (call.Has(2)) {
+    OCANNL_ASSIGN_OR_RETURN(Axes64 training, call.WholeElements(2));
+    trains = training[0] != 0;
+  }
+  double ratio = 0.5;
+  if (call.Has(1)) {
+    OCANNL_ASSIGN_OR_RETURN(NdArray given, call.Elements(1));
+    ratio = given.AsDouble(0);
+  }
+  if (trains && ratio > 0) {
+    return absl::UnimplementedError("random numbers of another generator");
+  }
+  return Outputs{x, Filled(call.graph(), x.dims, 1, DType::kBool)};
+}
+
+}  // namespace
+
+std::vector<OpRule> NormalisationRules() {
+  return {{"Softmax", SoftmaxRule},
+          {"LogSoftmax", LogSoftmaxRule},
+          {"Hardmax", HardmaxRule},
+          {"BatchNormalization", BatchNormRule},
+          {"InstanceNormalization", InstanceNormRule},
+          {"LayerNormalization", LayerNormRule},
+          {"MeanVarianceNormalization", MeanVarianceRule},
+          {"LRN", LrnRule},
+          {"Dropout", DropoutRule}};
+}
+
+}  // namespace ocannl::onnx
