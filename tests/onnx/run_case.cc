@@ -51,12 +51,16 @@ struct Tolerance {
 };
 
 Tolerance ToleranceOf(DType dtype, const OnnxModel& model,
-                      const std::string& op) {
+                      const std::string& op, const std::string& folder) {
   const bool is_moved = absl::c_all_of(model.graph.nodes, [](const Node& node) {
     const Operator* known = FindOperator(node.op);
     return known != nullptr && known->theme == "movement";
   });
   if (is_moved) return {0, 0};
+  // The case says its numbers with four digits.
+  if (absl::EndsWith(folder, "_ceil_last_window_starts_on_pad")) {
+    return {0, 1e-4};
+  }
   // These were computed with 3.1415 for pi.
   if (absl::EndsWith(op, "Window")) return {1e-3, 1e-6};
   switch (dtype) {
@@ -67,7 +71,7 @@ Tolerance ToleranceOf(DType dtype, const OnnxModel& model,
     case DType::kF16:
       return {2e-3, 1e-4};
     case DType::kBF16:
-      return {1e-2, 1e-3};
+      return {1.6e-2, 1e-3};  // 2 units in the last of its 8 bits
     default:
       return {0, 0};
   }
@@ -199,7 +203,7 @@ absl::Status RunCase(const std::string& folder, const std::string& op) {
                        ", not ", absl::StrJoin(expected.dims(), ",")));
     }
     OCANNL_RETURN_IF_ERROR(
-        Compare(found, expected, ToleranceOf(found.dtype(), file, op)));
+        Compare(found, expected, ToleranceOf(found.dtype(), file, op, folder)));
   }
   return absl::OkStatus();
 }

@@ -35,8 +35,9 @@ const std::map<std::string, Rule>& RuleTable() {
     for (const auto& rules :
          {ArithmeticRules(), ComparisonRules(), FunctionRules(),
           ReductionRules(), ProductRules(), WindowRules(), NormalisationRules(),
-          MovementRules(), CreationRules(), IndexingRules(), ResizeRules(),
-          LossRules(), QuantisedRules(), RecurrentRules(), OptimizerRules()}) {
+          AttentionRules(), MovementRules(), CreationRules(), IndexingRules(),
+          ResizeRules(), LossRules(), QuantisedRules(), RecurrentRules(),
+          OptimizerRules()}) {
       for (const OpRule& rule : rules) {
         CHECK(all->emplace(rule.op, rule.rule).second) << rule.op;
         CHECK(FindOperator(rule.op) != nullptr) << rule.op;

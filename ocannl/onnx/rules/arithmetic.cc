@@ -66,6 +66,7 @@ absl::StatusOr<Outputs> BitShiftRule(const OpCall& call) {
 
 absl::StatusOr<Outputs> CastRule(const OpCall& call) {
   OCANNL_ASSIGN_OR_RETURN(DType dtype, DTypeOfCode(call.Whole("to", 0)));
+  if (call.Whole("saturate", 1) != 0) return Saturated(call[0], dtype);
   return Cast(call[0], dtype);
 }
 
@@ -94,7 +95,10 @@ std::vector<OpRule> ArithmeticRules() {
                             Cast(Less(x, 0), x.dtype());
                    }});
   rules.push_back({"CastLike", [](const OpCall& call) {
-                     return Cast(call[0], call[1].dtype());
+                     const DType dtype = call[1].dtype();
+                     return call.Whole("saturate", 1) != 0
+                                ? Saturated(call[0], dtype)
+                                : Cast(call[0], dtype);
                    }});
   rules.push_back({"Mod", ModRule});
   rules.push_back({"Pow", PowRule});
@@ -106,10 +110,12 @@ std::vector<OpRule> ArithmeticRules() {
 
 std::vector<OpRule> ComparisonRules() {
   std::vector<OpRule> rules = {
-      Same("Less", Op::kLess),   Same("LessOrEqual", Op::kLessEqual),
-      Same("Equal", Op::kEqual), Same("And", Op::kAnd),
-      Same("Or", Op::kOr),       Same("Xor", Op::kXor),
-      Same("Not", Op::kNot),     Same("Where", Op::kSelect)};
+      Same("Less", Op::kLess),      Same("LessOrEqual", Op::kLessEqual),
+      Same("Equal", Op::kEqual),    Same("And", Op::kAnd),
+      Same("Or", Op::kOr),          Same("Xor", Op::kXor),
+      Same("Not", Op::kNot),        Same("Where", Op::kSelect),
+      Same("BitwiseAnd", Op::kAnd), Same("BitwiseOr", Op::kOr),
+      Same("BitwiseXor", Op::kXor), Same("BitwiseNot", Op::kNot)};
   rules.push_back(
       {"Greater", [](const OpCall& call) { return Less(call[1], call[0]); }});
   rules.push_back({"GreaterOrEqual", [](const OpCall& call) {

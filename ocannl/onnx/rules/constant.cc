@@ -33,6 +33,12 @@ NdArray NewConstant(const Dims& dims, DType dtype) {
 
 }  // namespace
 
+Dims Value::between(int64_t begin, int64_t end) const {
+  Require(0 <= begin && begin <= end && end <= rank(), "axes ", begin, " to ",
+          end, " of ", rank(), " axes");
+  return {dims.begin() + begin, dims.begin() + end};
+}
+
 Value Constant(Graph& graph, NdArray array) {
   const Dims dims = array.dims();
   Dims stored = dims;

@@ -98,7 +98,7 @@ absl::StatusOr<Outputs> TriluRule(const OpCall& call) {
   const Value& x = call[0];
   int64_t offset = 0;
   if (call.Has(1)) {
-    OCANNL_ASSIGN_OR_RETURN(std::vector<int64_t> k, call.WholeElements(1));
+    OCANNL_ASSIGN_OR_RETURN(Numbers k, call.WholeElements(1));
     Require(k.size() == 1, "input 1 has ", k.size(), " cells");
     offset = k[0];
   }
@@ -112,7 +112,7 @@ absl::StatusOr<Outputs> TriluRule(const OpCall& call) {
 // a - b cos(t) + c cos(2t) over a whole turn.
 Rule WindowRule(double a, double b, double c) {
   return [=](const OpCall& call) -> absl::StatusOr<Outputs> {
-    OCANNL_ASSIGN_OR_RETURN(std::vector<int64_t> size, call.WholeElements(0));
+    OCANNL_ASSIGN_OR_RETURN(Numbers size, call.WholeElements(0));
     Require(size.size() == 1, "input 0 has ", size.size(), " cells");
     const int64_t steps =
         call.Whole("periodic", 1) != 0 ? size[0] : size[0] - 1;

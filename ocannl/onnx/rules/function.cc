@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -26,6 +27,14 @@ Value Shrink(const Value& x, double bias, double lambda) {
   return Where(Less(x, -lambda), x + bias) + Where(Less(lambda, x), x - bias);
 }
 
+Value Swish(const Value& x, double alpha) { return x * Sigmoid(alpha * x); }
+
+Value Gelu(const Value& x, bool by_tanh) {
+  if (!by_tanh) return 0.5 * x * (1.0 + Erf(x * std::sqrt(0.5)));
+  const Value cubic = x + 0.044715 * x * x * x;
+  return 0.5 * x * (1.0 + Tanh(std::sqrt(2 / M_PI) * cubic));
+}
+
 std::vector<OpRule> Plain() {
   std::vector<std::pair<std::string, Unary>> functions = {
       {"Exp", Exp},
@@ -46,6 +55,7 @@ std::vector<OpRule> Plain() {
       {"Asinh", Asinh},
       {"Acosh", Acosh},
       {"Atanh", Atanh},
+      {"Mish", [](const Value& x) { return x * Tanh(Softplus(x)); }},
       {"Softsign", [](const Value& x) { return x / (1.0 + Abs(x)); }},
       {"HardSwish",
        [](const Value& x) { return x * HardSigmoid(x, 1.0 / 6, 0.5); }}};
@@ -79,6 +89,16 @@ std::vector<OpRule> FunctionRules() {
                      const Value& x = call[0];
                      return Select(Less(x, 0), call.Number("alpha", 0.01) * x,
                                    x);
+                   }});
+  rules.push_back({"Swish", [](const OpCall& call) {
+                     return Swish(call[0], call.Number("alpha", 1));
+                   }});
+  rules.push_back({"SwiGLU", [](const OpCall& call) {
+                     return Swish(call[0], call.Number("alpha", 1)) * call[1];
+                   }});
+  rules.push_back({"Gelu", [](const OpCall& call) {
+                     return Gelu(call[0],
+                                 call.Text("approximate", "none") == "tanh");
                    }});
   rules.push_back({"PRelu", [](const OpCall& call) {
                      const Value& x = call[0];

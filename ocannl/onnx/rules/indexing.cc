@@ -7,7 +7,7 @@
 namespace ocannl::onnx {
 namespace {
 
-using Wholes = std::vector<int64_t>;
+using Wholes = Numbers;
 
 // Ids that count from the end if negative, as ones that count from the start.
 Value FromStart(const Value& ids, int64_t size) {
@@ -37,7 +37,7 @@ absl::StatusOr<Outputs> GatherElementsRule(const OpCall& call) {
 // The ids of the last axis as one: a place in the product of the first axes of
 // `dims`.
 Value PlaceOf(const Value& ids, const Dims& dims, int64_t count) {
-  Dims without_last(ids.dims.begin(), ids.dims.end() - 1);
+  const Dims without_last = ids.between(0, ids.rank() - 1);
   std::optional<Value> place;
   for (int k = 0; k < count; ++k) {
     const Value id = FromStart(
@@ -51,7 +51,7 @@ absl::StatusOr<Outputs> GatherNdRule(const OpCall& call) {
   const Value &x = call[0], &ids = call[1];
   const int batch = static_cast<int>(call.Whole("batch_dims", 0));
   const int count = static_cast<int>(ids.dim(ids.rank() - 1));
-  const Dims picked(x.dims.begin() + batch, x.dims.begin() + batch + count);
+  const Dims picked = x.between(batch, batch + count);
   const int64_t cells = NumElements(picked);
   const int64_t batches = SizeOf(x.dims, 0, batch);
   const int64_t rest = SizeOf(x.dims, batch + count, x.rank());
@@ -60,8 +60,9 @@ absl::StatusOr<Outputs> GatherNdRule(const OpCall& call) {
   const Value place = Reshape(PlaceOf(ids, picked, count), {batches, places});
   const Value found =
       Gather({table, {"b", "v", "r"}}, {place, {"b", "p"}}, {"b", "p", "r"});
-  Dims dims(ids.dims.begin(), ids.dims.end() - 1);
-  dims.insert(dims.end(), x.dims.begin() + batch + count, x.dims.end());
+  Dims dims = ids.between(0, ids.rank() - 1);
+  const Dims behind = x.between(batch + count, x.rank());
+  dims.insert(dims.end(), behind.begin(), behind.end());
   return Reshape(found, dims);
 }
 
@@ -114,7 +115,7 @@ Value Multiply(const Value& x, const Value& updates, const Value& place) {
 absl::StatusOr<Outputs> ScatterNdRule(const OpCall& call) {
   const Value &x = call[0], &ids = call[1];
   const int count = static_cast<int>(ids.dim(ids.rank() - 1));
-  const Dims picked(x.dims.begin(), x.dims.begin() + count);
+  const Dims picked = x.between(0, count);
   const int64_t cells = NumElements(picked);
   const int64_t rest = SizeOf(x.dims, count, x.rank());
   const int64_t places = SizeOf(ids.dims, 0, ids.rank() - 1);

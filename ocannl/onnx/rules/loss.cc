@@ -6,8 +6,8 @@
 namespace ocannl::onnx {
 namespace {
 
-std::vector<int64_t> AllAxes(const Value& x) {
-  std::vector<int64_t> axes(x.rank());
+Numbers AllAxes(const Value& x) {
+  Numbers axes(x.rank());
   absl::c_iota(axes, 0);
   return axes;
 }
@@ -21,6 +21,7 @@ Value Total(const Value& x) {
 Value NegativeLikelihood(const OpCall& call, const Value& x) {
   const Value& target = call[1];
   const Axes axes = AxisNames(x.rank());
+  Require(x.rank() >= 2, "input 0 has ", x.rank(), " axes");
   Axes result = axes;
   result.erase(result.begin() + 1);
   const Value weight =

@@ -7,13 +7,14 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/index/byte_size.h"
 #include "ocannl/onnx/rules/rules.h"
 #include "ocannl/onnx/rules/select.h"
 
 namespace ocannl::onnx {
 namespace {
 
-using Wholes = std::vector<int64_t>;
+using Wholes = Numbers;
 
 // The whole numbers of input `k`, or of the attribute in older versions; else
 // nothing.
@@ -28,12 +29,16 @@ absl::StatusOr<Outputs> ReshapeRule(const OpCall& call) {
   OCANNL_ASSIGN_OR_RETURN(Dims dims, call.WholeElements(1));
   const Dims& from = call[0].dims;
   for (size_t k = 0; k < dims.size(); ++k) {
-    if (dims[k] == 0 && call.Whole("allowzero", 0) == 0) dims[k] = from[k];
+    if (dims[k] == 0 && call.Whole("allowzero", 0) == 0) {
+      dims[k] = call[0].dim(static_cast<int64_t>(k));
+    }
   }
   auto open = absl::c_find(dims, -1);
   if (open != dims.end()) {
     *open = 1;
-    *open = NumElements(from) / NumElements(dims);
+    const absl::StatusOr<int64_t> others = ByteSize(DType::kU8, dims);
+    Require(others.ok() && *others > 0, "no dim for -1");
+    *open = NumElements(from) / *others;
   }
   return Reshape(call[0], dims);
 }
@@ -63,6 +68,7 @@ absl::StatusOr<Outputs> SqueezeRule(const OpCall& call) {
 absl::StatusOr<Outputs> UnsqueezeRule(const OpCall& call) {
   const Value& x = call[0];
   OCANNL_ASSIGN_OR_RETURN(auto axes, Given(call, 1, "axes"));
+  Require(axes.has_value(), "it has no axes");
   const int rank = x.rank() + static_cast<int>(axes->size());
   for (int64_t& axis : *axes) axis = Axis(axis, rank);
   absl::c_sort(*axes);
@@ -116,6 +122,7 @@ absl::StatusOr<Outputs> SplitRule(const OpCall& call) {
     // Equal parts; the last one is smaller if they do not divide the axis.
     const auto count = static_cast<int64_t>(call.node.outputs.size());
     const int64_t size = x.dim(axis);
+    Require(count > 0, "no outputs");
     const int64_t part = (size + count - 1) / count;
     Require(call.Whole("num_outputs", count) == count, "num_outputs is not ",
             count, ", the number of outputs");
@@ -149,6 +156,8 @@ Value EveryNth(const Value& x, int axis, int64_t start, int64_t step,
 Value Sliced(const Value& x, int axis, int64_t start, int64_t end,
              int64_t step) {
   const int64_t size = x.dim(axis);
+  Require(step != 0, "a step of 0");
+  step = std::clamp(step, -size - 1, size + 1);
   auto place = [&](int64_t at) {
     if (at < 0) at += size;
     return step > 0 ? std::clamp<int64_t>(at, 0, size)
@@ -171,6 +180,7 @@ absl::StatusOr<Outputs> SliceRule(const OpCall& call) {
   OCANNL_ASSIGN_OR_RETURN(auto ends, Given(call, 2, "ends"));
   OCANNL_ASSIGN_OR_RETURN(auto axes, Given(call, 3, "axes"));
   OCANNL_ASSIGN_OR_RETURN(auto steps, Given(call, 4, "steps"));
+  Require(starts.has_value() && ends.has_value(), "it has no starts or ends");
   for (size_t k = 0; k < starts->size(); ++k) {
     const int axis = Axis(axes ? (*axes)[k] : static_cast<int>(k), x.rank());
     x = Sliced(x, axis, (*starts)[k], (*ends)[k], steps ? (*steps)[k] : 1);
@@ -189,6 +199,7 @@ absl::StatusOr<Outputs> PadRule(const OpCall& call) {
   Value x = call[0];
   OCANNL_ASSIGN_OR_RETURN(auto pads, Given(call, 1, "pads"));
   const std::string mode = call.Text("mode", "constant");
+  Require(pads.has_value(), "it has no pads");
   Wholes axes(x.rank());
   absl::c_iota(axes, 0);
   if (call.Has(3)) {
@@ -198,6 +209,8 @@ absl::StatusOr<Outputs> PadRule(const OpCall& call) {
   for (size_t k = 0; k < axes.size(); ++k) {
     const int axis = Axis(axes[k], x.rank());
     const int64_t before = (*pads)[k], behind = (*pads)[k + axes.size()];
+    Require(std::max(std::abs(before), std::abs(behind)) < (1 << 28),
+            "pads of ", before, " and ", behind);
     if (mode == "constant") {
       x = Pad(x, axis, before, behind);
       inside = Pad(inside, axis, before, behind);
@@ -216,6 +229,8 @@ absl::StatusOr<Outputs> PadRule(const OpCall& call) {
 absl::StatusOr<Outputs> DepthToSpaceRule(const OpCall& call) {
   const Value& x = call[0];
   const int64_t b = call.Whole("blocksize", 1);
+  Require(b > 0 && b < (1 << 20) && x.rank() == 4, "blocks of ", b, " of ",
+          x.rank(), " axes");
   const int64_t c = x.dim(1) / (b * b), h = x.dim(2), w = x.dim(3);
   const Value apart =
       call.Text("mode", "DCR") == "DCR"
@@ -228,6 +243,8 @@ absl::StatusOr<Outputs> DepthToSpaceRule(const OpCall& call) {
 absl::StatusOr<Outputs> SpaceToDepthRule(const OpCall& call) {
   const Value& x = call[0];
   const int64_t b = call.Whole("blocksize", 1);
+  Require(b > 0 && b < (1 << 20) && x.rank() == 4, "blocks of ", b, " of ",
+          x.rank(), " axes");
   const int64_t c = x.dim(1), h = x.dim(2) / b, w = x.dim(3) / b;
   const Value apart =
       Transpose(Reshape(x, {x.dim(0), c, h, b, w, b}), {0, 3, 5, 1, 2, 4});

@@ -10,7 +10,7 @@
 namespace ocannl::onnx {
 namespace {
 
-using Axes64 = std::vector<int64_t>;
+using Axes64 = Numbers;
 
 Axes64 AxesFrom(int begin, int rank) {
   Axes64 axes(rank - begin);
@@ -118,6 +118,43 @@ absl::StatusOr<Outputs> LayerNormRule(const OpCall& call) {
   return Outputs{y, moments.mean, inverse};
 }
 
+absl::StatusOr<Outputs> RmsNormRule(const OpCall& call) {
+  const Value& x = call[0];
+  const int axis = call.AxisOf(-1, x.rank());
+  const Value wide = Cast(x, DType::kF32);
+  const Value squares = MeanOver(wide * wide, AxesFrom(axis, x.rank()));
+  const Value normal = wide / Sqrt(squares + call.Number("epsilon", 1e-5));
+  return Cast(normal, x.dtype()) * call[1];
+}
+
+// Channels in groups; each group of an image is normalised by itself. Version
+// 21: scale and bias are of channels.
+absl::StatusOr<Outputs> GroupNormRule(const OpCall& call) {
+  const Value& x = call[0];
+  const int64_t groups = call.Whole("num_groups", 0);
+  Require(groups > 0 && x.dim(1) % groups == 0, groups,
+          " groups do not divide the channels");
+  const Value grouped =
+      Cast(Reshape(x, {x.dim(0), groups, x.cells() / (x.dim(0) * groups)}),
+           DType::kF32);
+  const Moments moments = MomentsOf(grouped, {2});
+  const Value normal = (grouped - moments.mean) /
+                       Sqrt(moments.variance + call.Number("epsilon", 1e-5));
+  return Cast(Reshape(normal, x.dims), x.dtype()) *
+             PerChannel(call[1], x.rank()) +
+         PerChannel(call[2], x.rank());
+}
+
+// Divided by the norm along an axis; 0 stays 0.
+absl::StatusOr<Outputs> LpNormRule(const OpCall& call) {
+  const Value& x = call[0];
+  const Axes64 axis = {call.AxisOf(-1, x.rank())};
+  const Value norm = call.Whole("p", 2) == 1
+                         ? ReduceAxes(Op::kAdd, Abs(x), axis)
+                         : Sqrt(ReduceAxes(Op::kAdd, x * x, axis));
+  return Select(Equal(norm, 0), 0, x / norm);
+}
+
 absl::StatusOr<Outputs> MeanVarianceRule(const OpCall& call) {
   const Value& x = call[0];
   const Moments moments = MomentsOf(x, call.Wholes("axes", {0, 2, 3}));
@@ -168,6 +205,9 @@ std::vector<OpRule> NormalisationRules() {
           {"BatchNormalization", BatchNormRule},
           {"InstanceNormalization", InstanceNormRule},
           {"LayerNormalization", LayerNormRule},
+          {"RMSNormalization", RmsNormRule},
+          {"GroupNormalization", GroupNormRule},
+          {"LpNormalization", LpNormRule},
           {"MeanVarianceNormalization", MeanVarianceRule},
           {"LRN", LrnRule},
           {"Dropout", DropoutRule}};

@@ -35,14 +35,16 @@ std::string OpCall::Text(const std::string& name,
   return AttributeOf(node, name, &Attribute::text, otherwise);
 }
 
-std::vector<int64_t> OpCall::Wholes(
-    const std::string& name, const std::vector<int64_t>& otherwise) const {
-  return AttributeOf(node, name, &Attribute::wholes, otherwise);
+Numbers OpCall::Wholes(const std::string& name,
+                       const Numbers& otherwise) const {
+  auto found = node.attributes.find(name);
+  if (found == node.attributes.end()) return otherwise;
+  const std::vector<int64_t>& wholes = found->second.wholes;
+  return Numbers(wholes.begin(), wholes.end());
 }
 
-std::vector<int64_t> OpCall::Each(const std::string& name,
-                                  const std::vector<int64_t>& otherwise) const {
-  std::vector<int64_t> given = Wholes(name, otherwise);
+Numbers OpCall::Each(const std::string& name, const Numbers& otherwise) const {
+  Numbers given = Wholes(name, otherwise);
   Require(given.size() == otherwise.size(), "attribute ", name, " has ",
           given.size(), " numbers, not ", otherwise.size());
   return given;
@@ -67,11 +69,11 @@ absl::StatusOr<NdArray> OpCall::Elements(size_t k) const {
       " is computed from an input of the model: shapes depend on its values"));
 }
 
-absl::StatusOr<std::vector<int64_t>> OpCall::WholeElements(size_t k) const {
+absl::StatusOr<Numbers> OpCall::WholeElements(size_t k) const {
   OCANNL_ASSIGN_OR_RETURN(const NdArray array, Elements(k));
   const NdArray wholes = Converted(array, DType::kI64);
   absl::Span<const int64_t> values = wholes.values<int64_t>();
-  return std::vector<int64_t>(values.begin(), values.end());
+  return Numbers(values.begin(), values.end());
 }
 
 }  // namespace ocannl::onnx

@@ -35,11 +35,9 @@ struct OpCall {
   int64_t Whole(const std::string& name, int64_t otherwise) const;
   double Number(const std::string& name, double otherwise) const;
   std::string Text(const std::string& name, const std::string& otherwise) const;
-  std::vector<int64_t> Wholes(const std::string& name,
-                              const std::vector<int64_t>& otherwise) const;
+  Numbers Wholes(const std::string& name, const Numbers& otherwise) const;
   // The same, but Misfit unless there are as many as `otherwise` has.
-  std::vector<int64_t> Each(const std::string& name,
-                            const std::vector<int64_t>& otherwise) const;
+  Numbers Each(const std::string& name, const Numbers& otherwise) const;
   // The array of the attribute. Misfit: there is none.
   const NdArray& Array(const std::string& name) const;
   // The attribute `axis` as an axis of `rank`, counted from the end if it is
@@ -49,7 +47,7 @@ struct OpCall {
   // The elements of input `k`, on which shapes depend. Unimplemented: they are
   // not known at import, because they are computed from an input of the model.
   absl::StatusOr<NdArray> Elements(size_t k) const;
-  absl::StatusOr<std::vector<int64_t>> WholeElements(size_t k) const;
+  absl::StatusOr<Numbers> WholeElements(size_t k) const;
 };
 
 // The outputs, in order.

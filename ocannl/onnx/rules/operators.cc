@@ -14,7 +14,7 @@
 namespace ocannl::onnx {
 namespace {
 
-constexpr size_t kMany = 1000;
+constexpr size_t kMany = kManyInputs;
 
 constexpr Operator kOperators[] = {
 #define OPERATOR(theme, name, versions, least, most, attributes) \
@@ -35,7 +35,7 @@ bool Knows(const Operator& known, const std::string& name,
            const Attribute& attribute) {
   const std::string value =
       attribute.text.empty() ? absl::StrCat(attribute.whole) : attribute.text;
-  for (absl::string_view declared : absl::StrSplit(known.attributes, ' ')) {
+  for (absl::string_view declared : AttributesOf(known)) {
     const std::vector<std::string> parts = absl::StrSplit(declared, '=');
     if (parts[0] != name) continue;
     const std::vector<std::string> values =
@@ -54,6 +54,10 @@ bool IsOfDomain(const Node& node, const Operator& known) {
 }  // namespace
 
 absl::Span<const Operator> Operators() { return kOperators; }
+
+std::vector<absl::string_view> AttributesOf(const Operator& known) {
+  return absl::StrSplit(known.attributes, ' ', absl::SkipEmpty());
+}
 
 const Operator* FindOperator(absl::string_view op) {
   static const auto& by_name = *[] {

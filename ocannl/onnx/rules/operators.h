@@ -31,11 +31,17 @@ struct Operator {
   absl::string_view attributes;  // "axis mode=linear|cubic"
 };
 
+// In the place of `most_inputs`: any number.
+inline constexpr size_t kManyInputs = 1000;
+
 // All rows, in the order of the table.
 absl::Span<const Operator> Operators();
 
 // The row of `op`; null: there is none.
 const Operator* FindOperator(absl::string_view op);
+
+// The attributes of the row, one string each.
+std::vector<absl::string_view> AttributesOf(const Operator& known);
 
 // Whether the table has `node`. Unimplemented: the operator, its version, an
 // input, an attribute or the value of one is not in the table. InvalidArgument:

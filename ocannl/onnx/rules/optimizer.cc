@@ -58,7 +58,7 @@ std::vector<Value> Momentum(const Step& step) {
 // of each; the results are the tensors and the memories.
 OpRule Optimizer(std::string name, size_t memories, Stepper stepper) {
   auto rule = [=](const OpCall& call) -> absl::StatusOr<Outputs> {
-    OCANNL_ASSIGN_OR_RETURN(std::vector<int64_t> count, call.WholeElements(1));
+    OCANNL_ASSIGN_OR_RETURN(Numbers count, call.WholeElements(1));
     const size_t tensors = (call.inputs.size() - 2) / (2 + memories);
     Outputs outputs(tensors * (1 + memories), Value(0.0));
     for (size_t k = 0; k < tensors; ++k) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers as u8 cells: (cell - zero point) * scale. Of i8 there is none.
+// Numbers as cells of u8, u16, f8e4m3 or f8e5m2: (cell - zero point) * scale.
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -26,9 +26,9 @@ Value Centred(const OpCall& call, const Value& x, size_t zero) {
 }
 
 // The numbers of input `k`, with its scale and zero point behind it.
-Value Numbers(const OpCall& call, size_t k) {
+Value RealNumbers(const OpCall& call, size_t k) {
   return Cast(Centred(call, call[k], k + 2), DType::kF32) *
-         ForFirstAxis(call[k + 1], call[k]);
+         Cast(ForFirstAxis(call[k + 1], call[k]), DType::kF32);
 }
 
 // Whether each of the inputs is left out or one number: for each column of a
@@ -41,9 +41,23 @@ absl::Status AreSingle(const OpCall& call, const std::vector<size_t>& inputs) {
   return absl::OkStatus();
 }
 
+// In the dtype of the zero point, to the nearest cell that it has.
 Value Quantized(const Value& x, const Value& scale, const Value& zero) {
-  const Value cells = Round(x / scale) + Cast(zero, DType::kF32);
-  return Cast(Min(Max(cells, 0), 255), DType::kU8);
+  const DType dtype = zero.dtype();
+  const Value scaled = Cast(x, DType::kF32) / Cast(scale, DType::kF32);
+  if (!IsInteger(dtype)) return Saturated(scaled, dtype);
+  const Value cells = Round(scaled) + Cast(zero, DType::kF32);
+  const double most = dtype == DType::kU16 ? 65535 : 255;
+  return Cast(Min(Max(cells, 0), most), dtype);
+}
+
+// Integers of 32 bits are not a dtype of quantised cells.
+absl::Status CheckCells(DType dtype) {
+  for (DType known :
+       {DType::kU8, DType::kU16, DType::kF8E4M3, DType::kF8E5M2}) {
+    if (dtype == known) return absl::OkStatus();
+  }
+  return absl::UnimplementedError(absl::StrCat("cells of ", Name(dtype)));
 }
 
 // One number, or one for each cell of an axis of `x`.
@@ -56,17 +70,26 @@ Value AlongAxis(const OpCall& call, const Value& numbers) {
 }
 
 absl::StatusOr<Outputs> QuantizeRule(const OpCall& call) {
+  DType dtype = DType::kU8;
+  if (call.Whole("output_dtype", 0) != 0) {
+    OCANNL_ASSIGN_OR_RETURN(dtype, DTypeOfCode(call.Whole("output_dtype", 0)));
+  }
   const Value zero = call.Has(2) ? AlongAxis(call, call[2])
-                                 : Filled(call.graph(), {}, 0, DType::kU8);
+                                 : Filled(call.graph(), {}, 0, dtype);
+  OCANNL_RETURN_IF_ERROR(CheckCells(zero.dtype()));
   return Quantized(call[0], AlongAxis(call, call[1]), zero);
 }
 
 absl::StatusOr<Outputs> DequantizeRule(const OpCall& call) {
-  Value cells = Cast(call[0], DType::kI32);
-  if (call.Has(2)) {
-    cells = cells - Cast(AlongAxis(call, call[2]), DType::kI32);
+  const DType dtype = IsInteger(call[0].dtype()) ? DType::kI32 : DType::kF32;
+  Value cells = Cast(call[0], dtype);
+  if (call.Has(2)) cells = cells - Cast(AlongAxis(call, call[2]), dtype);
+  const Value scale = AlongAxis(call, call[1]);
+  DType to = scale.dtype();
+  if (call.Whole("output_dtype", 0) != 0) {
+    OCANNL_ASSIGN_OR_RETURN(to, DTypeOfCode(call.Whole("output_dtype", 0)));
   }
-  return Cast(cells, DType::kF32) * AlongAxis(call, call[1]);
+  return Cast(Cast(cells, DType::kF32) * Cast(scale, DType::kF32), to);
 }
 
 // The scale that fits all numbers and 0.
@@ -94,14 +117,17 @@ absl::StatusOr<Outputs> ConvIntegerRule(const OpCall& call) {
 
 absl::StatusOr<Outputs> QLinearMatMulRule(const OpCall& call) {
   OCANNL_RETURN_IF_ERROR(AreSingle(call, {4, 5, 6, 7}));
-  return Quantized(MatrixProduct(Numbers(call, 0), Numbers(call, 3)), call[6],
-                   call[7]);
+  OCANNL_RETURN_IF_ERROR(CheckCells(call[7].dtype()));
+  return Quantized(MatrixProduct(RealNumbers(call, 0), RealNumbers(call, 3)),
+                   call[6], call[7]);
 }
 
 absl::StatusOr<Outputs> QLinearConvRule(const OpCall& call) {
   OCANNL_RETURN_IF_ERROR(AreSingle(call, {1, 2, 6, 7}));
-  return Quantized(Convolution(call, Numbers(call, 0), Numbers(call, 3)),
-                   call[6], call[7]);
+  OCANNL_RETURN_IF_ERROR(CheckCells(call[7].dtype()));
+  return Quantized(
+      Convolution(call, RealNumbers(call, 0), RealNumbers(call, 3)), call[6],
+      call[7]);
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ State LstmStep(const OpCall&, const Layer& layer, const Value& x,
 
 // Without the axis of directions, of which there is one.
 Value OneDirection(const Value& a) {
-  return Reshape(a, {a.dims.begin() + 1, a.dims.end()});
+  return Reshape(a, a.between(1, a.rank()));
 }
 
 Layer LayerOf(const OpCall& call) {
@@ -99,7 +99,7 @@ Layer LayerOf(const OpCall& call) {
 
 absl::Status CheckLengths(const OpCall& call, int64_t steps) {
   if (!call.Has(4)) return absl::OkStatus();
-  OCANNL_ASSIGN_OR_RETURN(std::vector<int64_t> lengths, call.WholeElements(4));
+  OCANNL_ASSIGN_OR_RETURN(Numbers lengths, call.WholeElements(4));
   if (absl::c_all_of(lengths, [&](int64_t n) { return n == steps; })) {
     return absl::OkStatus();
   }

@@ -10,7 +10,7 @@
 namespace ocannl::onnx {
 namespace {
 
-using Axes64 = std::vector<int64_t>;
+using Axes64 = Numbers;
 
 // The axes of an attribute or of input 1; none given are all.
 absl::StatusOr<Axes64> ReducedAxes(const OpCall& call) {

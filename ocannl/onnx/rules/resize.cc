@@ -82,7 +82,7 @@ absl::StatusOr<Value> ResizeAxis(const OpCall& call, const Value& x, int axis,
     return GatherAxis(x, axis, Cast(Min(Max(cell, 0), last), DType::kI64));
   }
   // A cubic reaches two cells further.
-  std::vector<int64_t> cells;
+  Numbers cells;
   for (int64_t k = -2; k < by.from + 2; ++k) {
     cells.push_back(std::clamp<int64_t>(k, 0, by.from - 1));
   }

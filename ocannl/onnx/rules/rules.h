@@ -17,6 +17,7 @@ std::vector<OpRule> ReductionRules();      // reduce* argmax cumsum top-k
 std::vector<OpRule> ProductRules();        // matmul gemm einsum
 std::vector<OpRule> WindowRules();         // conv pool
 std::vector<OpRule> NormalisationRules();  // softmax batch norm lrn dropout
+std::vector<OpRule> AttentionRules();      // attention, rotary embedding
 std::vector<OpRule> MovementRules();       // transpose reshape slice pad
 std::vector<OpRule> CreationRules();       // constant shape range window
 std::vector<OpRule> IndexingRules();       // gather scatter one-hot

@@ -13,7 +13,7 @@ namespace {
 
 // Exchanges an axis and the last one.
 Value SwapWithLast(const Value& a, int axis) {
-  std::vector<int64_t> axes(a.rank());
+  Numbers axes(a.rank());
   absl::c_iota(axes, 0);
   std::swap(axes[axis], axes.back());
   return Transpose(a, axes);
@@ -48,7 +48,7 @@ Value GatherAxis(const Value& a, int axis, const Value& ids) {
   return Gather({a, from}, {ids, id_axes}, result);
 }
 
-Value Take(const Value& a, int axis, const std::vector<int64_t>& cells) {
+Value Take(const Value& a, int axis, const Numbers& cells) {
   const auto count = static_cast<int64_t>(cells.size());
   return GatherAxis(
       a, axis,
@@ -56,7 +56,7 @@ Value Take(const Value& a, int axis, const std::vector<int64_t>& cells) {
 }
 
 Value Reversed(const Value& a, int axis) {
-  std::vector<int64_t> cells(a.dim(axis));
+  Numbers cells(a.dim(axis));
   std::iota(cells.rbegin(), cells.rend(), 0);
   return Take(a, axis, cells);
 }
@@ -65,7 +65,7 @@ Value OneHot(const Value& ids, int axis, int64_t depth, DType dtype) {
   Dims dims = ids.dims;
   dims.push_back(depth);
   const Value hot(OneHot(ids.tensor(), depth, dtype), dims);
-  std::vector<int64_t> axes(ids.rank());
+  Numbers axes(ids.rank());
   absl::c_iota(axes, 0);
   axes.insert(axes.begin() + axis, ids.rank());
   return Transpose(hot, axes);

@@ -24,7 +24,7 @@ Value ScatterAdd(const Term& values, const Term& ids, const Axes& result,
 // The cells of an axis at the ids, whose axes come to its place.
 Value GatherAxis(const Value& a, int axis, const Value& ids);
 // The given cells of an axis, in that order.
-Value Take(const Value& a, int axis, const std::vector<int64_t>& cells);
+Value Take(const Value& a, int axis, const Numbers& cells);
 // `a` backwards along an axis.
 Value Reversed(const Value& a, int axis);
 

@@ -137,6 +137,17 @@ Value Cast(const Value& a, DType dtype) {
   return {Convert(a.arg, dtype), a.dims};
 }
 
+Value Saturated(const Value& a, DType dtype) {
+  if (dtype != DType::kF8E4M3 && dtype != DType::kF8E5M2) return Cast(a, dtype);
+  if (IsInteger(a.dtype()) || a.dtype() == DType::kBool) return Cast(a, dtype);
+  const double most = dtype == DType::kF8E4M3 ? 448 : 57344;
+  const Value wide = Cast(a, DType::kF32);
+  // Comparisons, and not kMin, so that a NaN stays one.
+  return Cast(
+      Select(Less(most, wide), most, Select(Less(wide, -most), -most, wide)),
+      dtype);
+}
+
 Axes AxisNames(int rank) {
   Axes names;
   for (int k = 0; k < rank; ++k) names.push_back(absl::StrCat("a", k));

@@ -40,6 +40,20 @@ void Require(bool holds, const Parts&... parts) {
   if (!holds) throw Misfit{absl::StrCat(parts...)};
 }
 
+// A vector whose operator [] throws a Misfit beyond the end: numbers and axes
+// of a damaged model are fewer than others say.
+template <class T>
+struct Checked : std::vector<T> {
+  using std::vector<T>::vector;
+
+  T& operator[](size_t k) {
+    Require(k < this->size(), "number ", k, " of ", this->size());
+    return std::vector<T>::operator[](k);
+  }
+  const T& operator[](size_t k) const { return const_cast<Checked&>(*this)[k]; }
+};
+using Numbers = Checked<int64_t>;
+
 struct Value {
   Value(Tensor made, Dims its_dims) : arg(made), dims(std::move(its_dims)) {}
   Value(double number) : arg(number) {}  // NOLINT
@@ -50,6 +64,8 @@ struct Value {
   int64_t cells() const { return NumElements(dims); }
   // The size of axis `axis`. Misfit: there is no such axis.
   int64_t dim(int64_t axis) const;
+  // The sizes of axes [begin, end). Misfit: there are not so many.
+  Dims between(int64_t begin, int64_t end) const;
   // Whether the value is the same in all runs and no parameter.
   bool is_constant() const { return known != nullptr && !is_parameter; }
 
@@ -83,6 +99,9 @@ NdArray Converted(const NdArray& array, DType dtype);
 // others. Misfit: dims that do not broadcast.
 Value Map(Op op, const std::vector<Value>& args);
 Value Cast(const Value& a, DType dtype);
+// The same, but what is beyond the finite numbers of a float of 8 bits becomes
+// the greatest or least of them.
+Value Saturated(const Value& a, DType dtype);
 
 #define OCANNL_VALUE_1(name) \
   inline Value name(const Value& a) { return Map(Op::k##name, {a}); }
@@ -112,7 +131,7 @@ inline Value operator/(const Value& a, const Value& b) { return Div(a, b); }
 
 // The axes of one operand or of a result, each as in a spec: "c", "2*o<+k",
 // "a^b"; "0" is an axis of one cell.
-using Axes = std::vector<std::string>;
+using Axes = Checked<std::string>;
 // Names that no operand has as an axis of its own, and their sizes.
 using NameSizes = std::map<std::string, int64_t>;
 struct Term {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "absl/algorithm/container.h"
@@ -38,13 +39,12 @@ struct Window {
 
 // The windows on the axes of `x` from the third on.
 std::vector<Window> WindowsOf(const OpCall& call, const Value& x,
-                              std::vector<int64_t> kernel) {
+                              const Dims& kernel) {
   const std::string pad = call.Text("auto_pad", "NOTSET");
-  const std::vector<int64_t> ones(kernel.size(), 1);
-  const std::vector<int64_t> strides = call.Wholes("strides", ones);
-  const std::vector<int64_t> dilations = call.Wholes("dilations", ones);
-  const std::vector<int64_t> pads =
-      call.Wholes("pads", std::vector<int64_t>(2 * kernel.size(), 0));
+  const Numbers ones(kernel.size(), 1);
+  const Numbers strides = call.Wholes("strides", ones);
+  const Numbers dilations = call.Wholes("dilations", ones);
+  const Numbers pads = call.Wholes("pads", Numbers(2 * kernel.size(), 0));
   std::vector<Window> windows;
   for (size_t k = 0; k < kernel.size(); ++k) {
     Window window = {.kernel = kernel[k],
@@ -54,6 +54,12 @@ std::vector<Window> WindowsOf(const OpCall& call, const Value& x,
                      .behind = pads[k + kernel.size()],
                      .cells = 0};
     const int64_t size = x.dim(k + 2);
+    for (int64_t number : {window.kernel, window.stride, window.dilation}) {
+      Require(number > 0 && number < (1 << 24), "a window with ", number);
+    }
+    for (int64_t number : {window.before, window.behind}) {
+      Require(std::abs(number) < (1 << 24), "a padding of ", number);
+    }
     if (absl::StartsWith(pad, "SAME")) {
       window.cells = (size + window.stride - 1) / window.stride;
       const int64_t all = std::max<int64_t>(0, window.reach() - size);
@@ -122,11 +128,11 @@ struct Cut {
 
 Cut CutOf(const OpCall& call, int axis, int axes, int64_t reach, int64_t stride,
           int64_t size) {
-  const std::vector<int64_t> none(2 * axes, 0);
-  const std::vector<int64_t> pads = call.Wholes("pads", none);
+  const Numbers none(2 * axes, 0);
+  const Numbers pads = call.Wholes("pads", none);
   const int64_t more = call.Wholes("output_padding", none)[axis];
   const std::string pad = call.Text("auto_pad", "NOTSET");
-  const std::vector<int64_t> given = call.Wholes("output_shape", {});
+  const Numbers given = call.Wholes("output_shape", {});
   if (given.empty() && !absl::StartsWith(pad, "SAME")) {
     return {pads[axis], pads[axis + axes] - more};
   }
@@ -142,9 +148,9 @@ absl::StatusOr<Outputs> ConvTransposeRule(const OpCall& call) {
   if (call.Whole("group", 1) != 1) {
     return absl::UnimplementedError("groups of a transposed convolution");
   }
-  std::vector<int64_t> ones(x.rank() - 2, 1);
-  const std::vector<int64_t> strides = call.Wholes("strides", ones);
-  const std::vector<int64_t> dilations = call.Wholes("dilations", ones);
+  Numbers ones(x.rank() - 2, 1);
+  const Numbers strides = call.Wholes("strides", ones);
+  const Numbers dilations = call.Wholes("dilations", ones);
   std::vector<Window> windows;
   for (int k = 0; k < x.rank() - 2; ++k) {
     windows.push_back({.kernel = w.dim(k + 2),
@@ -173,7 +179,7 @@ Value PlacesOf(const OpCall& call, const Value& x) {
   const Value places = Iota(call.graph(), NumElements(x.dims)) + 1.0;
   if (call.Whole("storage_order", 0) == 0) return Reshape(places, x.dims);
   Dims dims = x.dims;
-  std::vector<int64_t> back(x.rank());
+  Numbers back(x.rank());
   absl::c_iota(back, 0);
   std::swap(dims[x.rank() - 1], dims[x.rank() - 2]);
   std::swap(back[x.rank() - 1], back[x.rank() - 2]);
@@ -210,9 +216,8 @@ absl::StatusOr<Outputs> MaxPoolRule(const OpCall& call) {
 // cells behind.
 absl::StatusOr<Outputs> MaxUnpoolRule(const OpCall& call) {
   const Value& x = call[0];
-  const std::vector<int64_t> kernel = call.Wholes("kernel_shape", {});
-  const std::vector<int64_t> strides =
-      call.Wholes("strides", std::vector<int64_t>(kernel.size(), 1));
+  const Numbers kernel = call.Wholes("kernel_shape", {});
+  const Numbers strides = call.Wholes("strides", Numbers(kernel.size(), 1));
   Dims dims = x.dims;
   for (size_t k = 0; k < kernel.size(); ++k) {
     dims[k + 2] = (dims[k + 2] - 1) * strides[k] + kernel[k];
@@ -250,10 +255,27 @@ absl::StatusOr<Outputs> AveragePoolRule(const OpCall& call) {
   return Pool(x, windows, Op::kAdd) / Pool(ones, inside, Op::kAdd);
 }
 
+// The p-norm of each window.
+absl::StatusOr<Outputs> LpPoolRule(const OpCall& call) {
+  const Value& x = call[0];
+  const auto p = static_cast<double>(call.Whole("p", 2));
+  const std::vector<Window> windows =
+      WindowsOf(call, x, call.Wholes("kernel_shape", {}));
+  return Pow(Pool(Pow(Abs(x), p), windows, Op::kAdd), 1 / p);
+}
+
+absl::StatusOr<Outputs> GlobalLpPoolRule(const OpCall& call) {
+  const Value& x = call[0];
+  const auto p = static_cast<double>(call.Whole("p", 2));
+  Numbers axes;
+  for (int k = 2; k < x.rank(); ++k) axes.push_back(k);
+  return Pow(ReduceAxes(Op::kAdd, Pow(Abs(x), p), axes), 1 / p);
+}
+
 OpRule GlobalPool(std::string name, Op accum) {
   return {std::move(name), [accum](const OpCall& call) {
             const Value& x = call[0];
-            std::vector<int64_t> axes;
+            Numbers axes;
             for (int k = 2; k < x.rank(); ++k) axes.push_back(k);
             const Value all = ReduceAxes(accum, x, axes);
             if (accum == Op::kMax) return all;
@@ -270,11 +292,13 @@ absl::StatusOr<Outputs> ConvRule(const OpCall& call) {
 
 Value Convolution(const OpCall& call, const Value& x, const Value& w) {
   const std::vector<Window> windows =
-      WindowsOf(call, x, {w.dims.begin() + 2, w.dims.end()});
+      WindowsOf(call, x, w.between(2, w.rank()));
   WindowAxes axes = AxesOf(windows);
   // Channels of the image and of the result are those of a group, group by
   // group.
   const int64_t groups = call.Whole("group", 1);
+  Require(groups > 0 && w.dim(0) % groups == 0 && x.dim(1) == groups * w.dim(1),
+          groups, " groups do not divide the channels");
   axes.sizes["g"] = groups;
   axes.sizes["i"] = w.dim(1);
   axes.sizes["j"] = w.dim(0) / groups;
@@ -291,6 +315,8 @@ std::vector<OpRule> WindowRules() {
           {"MaxPool", MaxPoolRule},
           {"MaxUnpool", MaxUnpoolRule},
           {"AveragePool", AveragePoolRule},
+          {"LpPool", LpPoolRule},
+          {"GlobalLpPool", GlobalLpPoolRule},
           GlobalPool("GlobalMaxPool", Op::kMax),
           GlobalPool("GlobalAveragePool", Op::kAdd)};
 }
