@@ -94,6 +94,18 @@ TEST(LayerNormTest, NarrowFloatsWithoutVariance) {
   }
 }
 
+// A row of small numbers has a variance beside which 1e-5 is not small.
+TEST(LayerNormTest, EpsilonIsAnOption) {
+  auto bert = [](const ParamScope& scope, Tensor x) {
+    return LayerNorm(scope, 1e-12)(x);
+  };
+  EXPECT_THAT(ValuesOf({1}, {2}, {.x = {1e-3, -1e-3}}, bert),
+              Pointwise(IsNear(), std::vector<double>{1, -1}));
+  const double unit = 1 / std::sqrt(1 + 10);
+  EXPECT_THAT(ValuesOf({1}, {2}, {.x = {1e-3, -1e-3}}, ApplyLayerNorm),
+              Pointwise(IsNear(), std::vector<double>{unit, -unit}));
+}
+
 TEST(RmsNormTest, ShapesGradientBits) {
   EXPECT_EQ(ShapesOf({2}, {4}, ApplyRmsNorm), "scale:4 => 2|4");
   ExpectGradient({2}, {4}, ApplyRmsNorm);

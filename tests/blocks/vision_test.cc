@@ -2,6 +2,7 @@
 #include "ocannl/train/blocks/vision.h"
 
 #include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -280,6 +281,21 @@ train::MobileCnnOptions SmallMobile(double width) {
           .layers = {{.channels = 4}, {.channels = 6, .stride = 2}},
           .width = width,
           .classes = 3};
+}
+
+// Running variances are 1 at first, so that each norm halves its cells.
+TEST(ResNetBlockTest, EpsilonOfAllNorms) {
+  auto apply = [](const ParamScope& scope, Tensor x) {
+    return train::ResNetBlock(
+        scope, {.channels = 1, .project = true, .norm = {.epsilon = 3}})(
+        x, train::kInference);
+  };
+  std::map<std::string, std::vector<double>> given = {
+      {"project_conv_w", {1}},
+      {"first_conv_w", {0, 0, 0, 0, 1, 0, 0, 0, 0}},
+      {"second_conv_w", {0, 0, 0, 0, 1, 0, 0, 0, 0}}};
+  EXPECT_THAT(ValuesOf({1}, {1, 1, 1}, {.x = {8}, .given = given}, apply),
+              ElementsAre(testing::FloatNear(4 + 2, 1e-5)));
 }
 
 TEST(MobileCnnTest, ShapesGradientBits) {

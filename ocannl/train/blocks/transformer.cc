@@ -71,12 +71,12 @@ EncoderBlock::EncoderBlock(const ParamScope& scope,
                            SourceLocation where)
     : options_(options),
       self_(scope / "self", AttentionOf(options), where),
-      self_norm_(scope / "self_norm", kNormEpsilon, where),
+      self_norm_(scope / "self_norm", options.norm_epsilon, where),
       in_(scope / "in",
           {.outputs = Dims{options.hidden}, .init = options.init.in}, where),
       out_(scope / "out",
            {.outputs = Dims{options.size}, .init = options.init.out}, where),
-      mlp_norm_(scope / "mlp_norm", kNormEpsilon, where) {}
+      mlp_norm_(scope / "mlp_norm", options.norm_epsilon, where) {}
 
 Tensor EncoderBlock::SelfAttention(Tensor x, std::optional<Tensor> mask,
                                    const Training* training) const {
@@ -113,7 +113,7 @@ DecoderBlock::DecoderBlock(const ParamScope& scope,
                            SourceLocation where)
     : block_(scope, options, where),
       cross_(scope / "cross", CrossAttentionOf(options), where),
-      cross_norm_(scope / "cross_norm", kNormEpsilon, where) {}
+      cross_norm_(scope / "cross_norm", options.norm_epsilon, where) {}
 
 Tensor DecoderBlock::operator()(Tensor x, Tensor memory,
                                 std::optional<Tensor> mask,
@@ -143,7 +143,8 @@ BlockStack<Block>::BlockStack(const ParamScope& scope, int64_t layers,
   for (int64_t k = 1; k <= layers; ++k) {
     blocks_.emplace_back(scope / absl::StrCat("block", k), options, where);
   }
-  if (options.pre_norm) norm_.emplace(scope / "norm", kNormEpsilon, where);
+  if (!options.pre_norm) return;
+  norm_.emplace(scope / "norm", options.norm_epsilon, where);
 }
 
 template <class Block>

@@ -53,6 +53,7 @@ struct TransformerOptions {
   std::optional<int64_t> rope_length = {};  // as in AttentionOptions
   double temperature = 1;                   // likewise
   TransformerInit init = {};
+  double norm_epsilon = kNormEpsilon;  // of all norms; BERT has 1e-12
 };
 
 // Attention to the sequence itself, then a perceptron with gelu. Parameters:

@@ -41,9 +41,9 @@ Tensor LeNet::operator()(Tensor images, SourceLocation where) const {
 }
 
 ConvBatchNorm::ConvBatchNorm(const ParamScope& scope, Conv2dOptions options,
-                             SourceLocation where)
+                             const BatchNormOptions& norm, SourceLocation where)
     : conv_(scope / "conv", WithoutBias(std::move(options)), where),
-      norm_(scope / "norm", {}, where) {}
+      norm_(scope / "norm", norm, where) {}
 
 Tensor ConvBatchNorm::operator()(Tensor x, Training* training,
                                  SourceLocation where) const {
@@ -58,15 +58,16 @@ ResNetBlock::ResNetBlock(const ParamScope& scope,
              {.channels = options.channels,
               .stride = options.stride,
               .padding = 1},
-             where),
-      second_(scope / "second", {.channels = options.channels}, where) {
+             options.norm, where),
+      second_(scope / "second", {.channels = options.channels}, options.norm,
+              where) {
   if (!options.project && options.stride == 1) return;
   project_.emplace(scope / "project",
                    Conv2dOptions{.channels = options.channels,
                                  .kernel = 1,
                                  .stride = options.stride,
                                  .padding = 0},
-                   where);
+                   options.norm, where);
 }
 
 Tensor ResNetBlock::operator()(Tensor x, Training* training,
@@ -100,7 +101,7 @@ MobileCnn::MobileCnn(const ParamScope& scope, const MobileCnnOptions& options,
     return std::max<int64_t>(1, std::llround(count));
   };
   auto add = [&](absl::string_view name, const Conv2dOptions& conv) {
-    convs_.emplace_back(scope / name, conv, where);
+    convs_.emplace_back(scope / name, conv, options.norm, where);
   };
   int64_t inputs = scaled(options.stem);
   add("stem", {.channels = inputs, .stride = 2, .padding = 1});
@@ -138,7 +139,8 @@ SokobanCnn::SokobanCnn(const ParamScope& scope,
       value_(scope / "value", {.outputs = Dims{1}}, where) {
   for (int64_t channels : options.channels) {
     convs_.emplace_back(scope / absl::StrCat("conv", convs_.size() + 1),
-                        Conv2dOptions{.channels = channels}, where);
+                        Conv2dOptions{.channels = channels}, options.norm,
+                        where);
   }
 }
 

@@ -47,6 +47,7 @@ class ConvBatchNorm {
  public:
   // The bias of the convolution is left to the norm.
   ConvBatchNorm(const ParamScope& scope, Conv2dOptions options,
+                const BatchNormOptions& norm = {},
                 SourceLocation where = SourceLocation::Current());
 
   Tensor operator()(Tensor x, Training* training,
@@ -65,6 +66,7 @@ struct ResNetBlockOptions {
   int64_t channels;
   int64_t stride = 1;
   bool project = false;
+  BatchNormOptions norm = {};  // of each of its norms
 };
 class ResNetBlock {
  public:
@@ -111,6 +113,7 @@ struct MobileCnnOptions {
   std::vector<Layer> layers = {{64}, {128, 2}, {128}, {256, 2}, {256}};
   double width = 1;  // times all channels, rounded, and at least 1
   int64_t classes = 10;
+  BatchNormOptions norm = {};  // of each of its norms
 };
 // Error node: a width that is not above 0.
 class MobileCnn {
@@ -136,6 +139,7 @@ struct SokobanCnnOptions {
   std::vector<int64_t> channels = {32, 64, 64};
   int64_t hidden = 128;
   int64_t actions = 4;
+  BatchNormOptions norm = {};  // of each of its norms
 };
 class SokobanCnn {
  public:
