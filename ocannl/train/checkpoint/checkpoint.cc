@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/checkpoint/checkpoint.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -9,7 +8,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
@@ -17,33 +15,11 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/core/shape/infer.h"
-#include "ocannl/train/checkpoint/npz.h"
-#include "ocannl/train/checkpoint/safetensors.h"
+#include "ocannl/train/checkpoint/format.h"
 #include "ocannl/train/checkpoint/saved_arrays.h"
 
 namespace ocannl::train {
 namespace {
-
-struct Format {
-  absl::string_view extension;
-  absl::Status (*write)(const std::string& path,
-                        std::vector<NamedArray> arrays);
-  absl::StatusOr<std::vector<NdArray>> (*read)(const std::string& path,
-                                               absl::Span<const Array> wanted,
-                                               bool extra);
-  absl::StatusOr<std::vector<ArrayEntry>> (*list)(const std::string& path);
-};
-constexpr Format kFormats[] = {
-    {".npz", &WriteNpz, &ReadNpz, &ListNpz},
-    {".safetensors", &WriteSafetensors, &ReadSafetensors, &ListSafetensors}};
-
-absl::StatusOr<Format> FormatOf(const std::string& path) {
-  const std::string extension = std::filesystem::path(path).extension();
-  for (const Format& format : kFormats) {
-    if (format.extension == extension) return format;
-  }
-  return FileError(path, "its name must end in .npz or .safetensors");
-}
 
 absl::Status CheckFolder(const std::string& path) {
   const auto folder = std::filesystem::path(path).parent_path();
@@ -56,79 +32,6 @@ absl::Status CheckFolder(const std::string& path) {
                                           folder.string(), "; make it first"));
 }
 
-absl::Status CheckNames(const std::string& path,
-                        absl::Span<const Array> arrays) {
-  if (arrays.empty()) {
-    return FileError(path, "there is nothing to save or restore");
-  }
-  absl::flat_hash_set<absl::string_view> names;
-  for (const Array& array : arrays) {
-    const std::string& name = array.name;
-    if (!std::all_of(name.begin(), name.end(), absl::ascii_isprint)) {
-      return FileError(path, absl::StrCat("the name `", absl::CHexEscape(name),
-                                          "` is not of printable ASCII; ",
-                                          "rename the tensor"));
-    }
-    if (!names.insert(name).second) {
-      return FileError(path, absl::StrCat("`", name, "` is given twice"));
-    }
-  }
-  return absl::OkStatus();
-}
-
-// The arrays as the file names them. Error: a name for none of them.
-absl::StatusOr<std::vector<Array>> Renamed(
-    const std::string& path, absl::Span<const Array> arrays,
-    const std::map<std::string, std::string>& names) {
-  std::vector<Array> renamed(arrays.begin(), arrays.end());
-  size_t used = 0;
-  for (Array& array : renamed) {
-    if (auto it = names.find(array.name); it != names.end()) {
-      array.name = it->second;
-      ++used;
-    }
-  }
-  if (used == names.size()) return renamed;
-  for (const auto& [name, of_file] : names) {
-    if (absl::c_any_of(arrays, [&name = name](const Array& a) {
-          return a.name == name;
-        })) {
-      continue;
-    }
-    return FileError(path, absl::StrCat("`", of_file, "` is to be `", name,
-                                        "`, which is none of the arrays; ask ",
-                                        "for it or rename another"));
-  }
-  return renamed;
-}
-
-// Leaves out of both what the file does not have. Error: nothing stays.
-absl::Status DropMissing(const std::string& path, const Format& format,
-                         std::vector<Array>& arrays,
-                         std::vector<Array>& wanted) {
-  OCANNL_ASSIGN_OR_RETURN(const std::vector<ArrayEntry> entries,
-                          format.list(path));
-  absl::flat_hash_set<absl::string_view> found;
-  for (const ArrayEntry& entry : entries) found.insert(entry.name);
-  size_t left = 0;
-  for (size_t k = 0; k < arrays.size(); ++k) {
-    if (!found.contains(wanted[k].name)) continue;
-    if (left != k) {
-      arrays[left] = std::move(arrays[k]);
-      wanted[left] = std::move(wanted[k]);
-    }
-    ++left;
-  }
-  if (left == 0) {
-    return FileError(path, absl::StrCat("it has no `", wanted[0].name, "`, ",
-                                        "and none of the others; see what it ",
-                                        "has by ListArrays"));
-  }
-  arrays.resize(left);
-  wanted.resize(left);
-  return absl::OkStatus();
-}
-
 // "`a`, `b`", cut where there are many.
 std::string DescribeNames(const std::vector<ArrayEntry>& entries) {
   if (entries.empty()) return "nothing";
@@ -139,13 +42,6 @@ std::string DescribeNames(const std::vector<ArrayEntry>& entries) {
                     absl::CHexEscape(entry.name), "`");
   }
   return text;
-}
-
-// The format of a file that can be read.
-absl::StatusOr<Format> Readable(const std::string& path) {
-  OCANNL_ASSIGN_OR_RETURN(const Format format, FormatOf(path));
-  OCANNL_RETURN_IF_ERROR(CheckOrdinaryFile(path, "what was saved"));
-  return format;
 }
 
 // Gives the file at `path`, if there is one, a second name.
@@ -237,40 +133,18 @@ absl::Status SaveParams(const std::string& path, absl::Span<const Array> arrays,
   });
 }
 
-absl::Status RestoreParams(const std::string& path,
-                           absl::Span<const Array> arrays,
-                           const Context& context,
-                           const RestoreOptions& options) {
-  OCANNL_RETURN_IF_ERROR(FormatOf(path).status());
-  OCANNL_RETURN_IF_ERROR(CheckNames(path, arrays));
-  OCANNL_ASSIGN_OR_RETURN(std::vector<Array> wanted,
-                          Renamed(path, arrays, options.names));
-  OCANNL_RETURN_IF_ERROR(CheckNames(path, wanted));
-  OCANNL_ASSIGN_OR_RETURN(const Format format, Readable(path));
-  std::vector<Array> restored(arrays.begin(), arrays.end());
-  if (options.allow_missing) {
-    OCANNL_RETURN_IF_ERROR(DropMissing(path, format, restored, wanted));
-  }
-  OCANNL_ASSIGN_OR_RETURN(std::vector<NdArray> values,
-                          format.read(path, wanted, options.allow_extra));
-  std::vector<NamedArray> named;
-  for (size_t k = 0; k < restored.size(); ++k) {
-    named.emplace_back(restored[k].name, std::move(values[k]));
-  }
-  return context.WriteAll(named);
-}
-
 absl::StatusOr<std::vector<ArrayEntry>> ListArrays(const std::string& path) {
   OCANNL_ASSIGN_OR_RETURN(const Format format, Readable(path));
-  return format.list(path);
+  OCANNL_ASSIGN_OR_RETURN(FileList list, format.list(path));
+  return std::move(list.entries);
 }
 
 absl::StatusOr<std::vector<NdArray>> LoadArrays(
     const std::string& path, absl::Span<const std::string> names,
     const DataLimit& limit) {
   OCANNL_ASSIGN_OR_RETURN(const Format format, Readable(path));
-  OCANNL_ASSIGN_OR_RETURN(const std::vector<ArrayEntry> entries,
-                          format.list(path));
+  OCANNL_ASSIGN_OR_RETURN(const FileList list, format.list(path));
+  const std::vector<ArrayEntry>& entries = list.entries;
   std::vector<Array> wanted;
   for (const std::string& name : names) {
     auto entry = absl::c_find_if(

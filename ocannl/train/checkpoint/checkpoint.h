@@ -10,11 +10,15 @@
 //       train::StateArrays(model, loss, {&step.program()}));
 //   OCANNL_RETURN_IF_ERROR(train::RestoreParams("m.npz", state, context));
 //
-// Of what others saved, all or some, under names of their own:
+// Of what others saved, all or some, under names of their own, in PyTorch's
+// layout (torch_layout.h) and as another float:
 //
 //   OCANNL_RETURN_IF_ERROR(train::RestoreParams(
-//       "torch.safetensors", params, context,
-//       {.names = {{"fc_w", "fc.weight"}}, .allow_extra = true}));
+//       "torch.safetensors", model, logits, context,
+//       {.names = {{"fc_w", "fc.weight"}},
+//        .allow_extra = true,
+//        .convert = true,
+//        .layout = train::FileLayout::kPyTorch}));
 //
 // The name's end is the format: .npz, which NumPy reads (npz.h), or
 // .safetensors (safetensors.h). What comes back are the bits that were saved,
@@ -27,18 +31,21 @@
 #ifndef OCANNL_TRAIN_CHECKPOINT_CHECKPOINT_H_
 #define OCANNL_TRAIN_CHECKPOINT_CHECKPOINT_H_
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/assign/ir.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/loop/ir.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/tensor/tensor.h"
+#include "ocannl/train/checkpoint/array_match.h"
 #include "ocannl/train/checkpoint/saved_arrays.h"
 #include "ocannl/train/data/data_limit.h"
 #include "ocannl/train/graph/model.h"
@@ -79,17 +86,37 @@ struct RestoreOptions {
   std::map<std::string, std::string> names = {};
   bool allow_missing = false;  // the file may lack some; they stay as they are
   bool allow_extra = false;    // the file may have others, which are not read
+  bool convert = false;        // floats of another dtype are converted, once
+  FileLayout layout = FileLayout::kUnnamed;
+  // What arrays that `names` does not name are called; none: as here.
+  // PyTorchNames (torch_names.h) makes such a function of rules.
+  std::function<std::string(absl::string_view name)> rename = nullptr;
 };
 
 // Writes the values of the file to the context, where the arrays need not
 // exist: all of them, or none on an error. The file must have the values of
 // `arrays` and no others, unless the options allow it. Errors: as of
-// SaveParams; missing or extra arrays, or no array; another precision or shape;
-// a damaged file; a name for an array that is not in `arrays`.
+// SaveParams; a damaged file; a name for an array that is not in `arrays`. One
+// error names all arrays that are missing or extra, or have another precision,
+// shape or layout. Layout kPyTorch needs the model.
 absl::Status RestoreParams(const std::string& path,
                            absl::Span<const Array> arrays,
                            const Context& context,
                            const RestoreOptions& options = {});
+
+// The same for ParamArrays(model, t), whose uses say how PyTorch stores them.
+// Errors: those of both.
+absl::Status RestoreParams(const std::string& path, Model& model, Tensor t,
+                           const Context& context,
+                           const RestoreOptions& options = {});
+
+// What RestoreParams would make of each parameter, in order, and after them of
+// the other arrays of the file: as ToString says, "`fc_w` is `fc.weight`:
+// f16[2, 3], converted to f32". Reads no values. Errors: those of ParamArrays;
+// a damaged file; a name for none of the parameters.
+absl::StatusOr<std::vector<ArrayMatch>> MatchParams(
+    const std::string& path, Model& model, Tensor t,
+    const RestoreOptions& options = {});
 
 // Names, dtypes and dims of what is in the file. Errors: as of RestoreParams.
 absl::StatusOr<std::vector<ArrayEntry>> ListArrays(const std::string& path);

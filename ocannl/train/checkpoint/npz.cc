@@ -23,6 +23,9 @@ namespace {
 
 constexpr absl::string_view kSuffix = ".npy";
 
+// The comment of archives that we write, which NumPy does not.
+constexpr absl::string_view kComment = "ocannl";
+
 // Of each member of a list, which may have many: more than the header of every
 // dtype that we have.
 constexpr uint64_t kMostListedBytes = 4096;
@@ -155,7 +158,9 @@ absl::Status WriteNpz(const std::string& path, std::vector<NamedArray> arrays) {
       return ErrorOf(path, archive.get());
     }
   }
-  if (zip_close(archive.get()) != 0) {
+  if (zip_set_archive_comment(archive.get(), kComment.data(),
+                              kComment.size()) != 0 ||
+      zip_close(archive.get()) != 0) {
     return ErrorOf(path, archive.get());
   }
   archive.release();
@@ -195,15 +200,19 @@ absl::Status CheckNpz(const std::string& path) {
   return whole.ok() ? whole : absl::DataLossError(whole.message());
 }
 
-absl::StatusOr<std::vector<ArrayEntry>> ListNpz(const std::string& path) {
+absl::StatusOr<FileList> ListNpz(const std::string& path) {
   OCANNL_ASSIGN_OR_RETURN(Archive archive,
                           Open(path, ZIP_RDONLY | ZIP_CHECKCONS));
   OCANNL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                           NamesOf(path, archive.get()));
   OCANNL_RETURN_IF_ERROR(FindAll(path, names, {}, /*extra=*/true).status());
-  std::vector<ArrayEntry> entries;
+  FileList list;
+  int size = 0;
+  const char* comment = zip_get_archive_comment(archive.get(), &size, 0);
+  list.is_ours =
+      comment != nullptr && absl::string_view(comment, size) == kComment;
   for (size_t k = 0; k < names.size(); ++k) {
-    ArrayEntry& entry = entries.emplace_back();
+    ArrayEntry& entry = list.entries.emplace_back();
     entry.name = names[k];
     OCANNL_ASSIGN_OR_RETURN(
         const std::string bytes,
@@ -213,7 +222,7 @@ absl::StatusOr<std::vector<ArrayEntry>> ListNpz(const std::string& path) {
     entry.dtype = front->header.dtype;
     entry.dims = front->header.dims;
   }
-  return entries;
+  return list;
 }
 
 }  // namespace ocannl::train

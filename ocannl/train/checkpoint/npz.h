@@ -30,8 +30,9 @@ absl::StatusOr<std::vector<NdArray>> ReadNpz(const std::string& path,
 // is damaged, has no arrays or is no ordinary file. Other errors: the system's.
 absl::Status CheckNpz(const std::string& path);
 
-// What the file has, in its order. Errors: two of one name; what is damaged.
-absl::StatusOr<std::vector<ArrayEntry>> ListNpz(const std::string& path);
+// What the file has. It is ours if the archive's comment says so. Errors: two
+// of one name; what is damaged.
+absl::StatusOr<FileList> ListNpz(const std::string& path);
 
 }  // namespace ocannl::train
 

@@ -278,14 +278,17 @@ absl::StatusOr<std::vector<NdArray>> ReadSafetensors(
   return arrays;
 }
 
-absl::StatusOr<std::vector<ArrayEntry>> ListSafetensors(
-    const std::string& path) {
+absl::StatusOr<FileList> ListSafetensors(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   OCANNL_ASSIGN_OR_RETURN(Front front,
                           ReadFront(path, file, {}, /*extra=*/true));
-  std::vector<ArrayEntry> entries;
-  for (Entry& entry : front.entries) entries.push_back(std::move(entry.array));
-  return entries;
+  FileList list;
+  for (Entry& entry : front.entries) {
+    list.is_ours |= front.hashes.is_object() &&
+                    front.hashes.contains(HashKey(entry.array.name));
+    list.entries.push_back(std::move(entry.array));
+  }
+  return list;
 }
 
 }  // namespace ocannl::train

@@ -32,9 +32,9 @@ absl::Status WriteSafetensors(const std::string& path,
 absl::StatusOr<std::vector<NdArray>> ReadSafetensors(
     const std::string& path, absl::Span<const Array> wanted, bool extra);
 
-// What the file has, in its order. Errors: two of one name; what is damaged.
-absl::StatusOr<std::vector<ArrayEntry>> ListSafetensors(
-    const std::string& path);
+// What the file has. It is ours if it has hashes. Errors: two of one name; what
+// is damaged.
+absl::StatusOr<FileList> ListSafetensors(const std::string& path);
 
 }  // namespace ocannl::train
 

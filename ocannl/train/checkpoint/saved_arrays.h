@@ -31,6 +31,12 @@ struct ArrayEntry {
   friend bool operator==(const ArrayEntry&, const ArrayEntry&) = default;
 };
 
+// What a file has, in its order.
+struct FileList {
+  std::vector<ArrayEntry> entries;
+  bool is_ours = false;  // SaveParams wrote it
+};
+
 // "w: f32[2, 3]", "note: dtype unknown".
 std::string ToString(const ArrayEntry& entry);
 

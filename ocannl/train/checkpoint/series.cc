@@ -81,7 +81,8 @@ absl::StatusOr<int64_t> CheckpointSeries::Restore(
     absl::Span<const Array> arrays, const Context& context) const {
   return RestoreWith(
       [&](const std::string& path) {
-        return RestoreParams(path, arrays, context);
+        return RestoreParams(path, arrays, context,
+                             {.layout = FileLayout::kOcannl});
       },
       std::cerr);
 }

@@ -343,7 +343,8 @@ absl::Status Session::Restore(const std::string& path, const DataLimit& limit) {
       done[0].values<int64_t>()[0] < 0) {
     return UserError(path, ": ", kStepsDone, " is no number of steps");
   }
-  OCANNL_RETURN_IF_ERROR(RestoreParams(path, arrays, context_));
+  OCANNL_RETURN_IF_ERROR(
+      RestoreParams(path, arrays, context_, {.layout = FileLayout::kOcannl}));
   // Those of rules that the file does not have begin again.
   states_.clear();
   DropUpdates("");

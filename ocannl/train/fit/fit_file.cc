@@ -73,7 +73,8 @@ absl::StatusOr<std::string> RestoreProgress(const std::string& path,
   }
   const Context& context = step.context;
   OCANNL_RETURN_IF_ERROR(
-      RestoreParams(path, wanted, context, {.allow_extra = true}));
+      RestoreParams(path, wanted, context,
+                    {.allow_extra = true, .layout = FileLayout::kOcannl}));
   OCANNL_ASSIGN_OR_RETURN(const NdArray done, context.Read(kStepsDone));
   history.steps_done = done.values<int64_t>()[0];
   if (has_loss) {
