@@ -298,44 +298,6 @@ TEST(TransformerTest, ShapesGradientBits) {
   ExpectSameBits({1, 3}, {4}, Decoder(kSmall));
 }
 
-// The norms after each part of a block that leaves x as it is: of cells of
-// 1/1000, beside whose variance of 1e-6 the epsilon of 1e-5 is not small.
-TEST(TransformerTest, EpsilonOfAllNorms) {
-  auto apply = [](double epsilon, bool pre_norm) {
-    return [=](const ParamScope& scope, Tensor x) {
-      TransformerOptions options = kSmall;
-      options.pre_norm = pre_norm;
-      options.norm_epsilon = epsilon;
-      Tensor y = train::Encoder(scope, 1, options)(x, std::nullopt, kInference);
-      return train::DecoderBlock(scope / "decoder", options)(y, y, std::nullopt,
-                                                             kInference);
-    };
-  };
-  const std::vector<double> x = {1e-3, -1e-3, 1e-3, -1e-3};
-  std::map<std::string, std::vector<double>> silent;
-  for (std::string block : {"block1_", "decoder_"}) {
-    silent[block + "out_w"] = std::vector<double>(24);
-    for (std::string part : {"self_out_w", "cross_out_w"}) {
-      if (block + part == "block1_cross_out_w") continue;
-      silent[block + part] = std::vector<double>(16);
-    }
-  }
-  const BlockInputs inputs{.x = x, .given = silent};
-  EXPECT_THAT(ValuesOf({1, 1}, {4}, inputs, apply(1e-12, false)),
-              ElementsAre(FloatNear(1, 1e-5), FloatNear(-1, 1e-5),
-                          FloatNear(1, 1e-5), FloatNear(-1, 1e-5)));
-  // Before each part, nothing but the norm of the stack changes x.
-  EXPECT_THAT(ValuesOf({1, 1}, {4}, inputs, apply(1e-12, true)),
-              ElementsAre(FloatNear(1, 1e-5), FloatNear(-1, 1e-5),
-                          FloatNear(1, 1e-5), FloatNear(-1, 1e-5)));
-  // Each of five norms divides by sqrt(variance + 1).
-  double cell = 1e-3;
-  for (int norm = 0; norm < 5; ++norm) cell /= std::sqrt(cell * cell + 1);
-  EXPECT_THAT(ValuesOf({1, 1}, {4}, inputs, apply(1, false)),
-              ElementsAre(FloatNear(cell, 1e-9), FloatNear(-cell, 1e-9),
-                          FloatNear(cell, 1e-9), FloatNear(-cell, 1e-9)));
-}
-
 TEST(DecoderOnlyTest, ShapesGradientBits) {
   EXPECT_THAT(
       ShapesOf({2, 4}, {}, Language(kSmall)),
