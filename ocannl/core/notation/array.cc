@@ -59,7 +59,8 @@ bool IsSeparator(const Token& token) {
 
 class ArrayParser {
  public:
-  explicit ArrayParser(Lexer& lexer) : lexer_(lexer) {}
+  ArrayParser(Lexer& lexer, BracketTable& brackets)
+      : lexer_(lexer), brackets_(brackets) {}
 
   absl::StatusOr<ArrayText> Parse() {
     OCANNL_RETURN_IF_ERROR(Element(0));
@@ -77,7 +78,7 @@ class ArrayParser {
     if (depth > kMaxBrackets) {
       return lexer_.Error("the array is nested too deeply");
     }
-    if (AtArray(lexer_)) return Brackets(depth);
+    if (brackets_.AtArray(lexer_)) return Brackets(depth);
     if (lexer_.Accept("(")) {
       OCANNL_RETURN_IF_ERROR(Element(depth + 1));
       return lexer_.Expect(")");
@@ -155,67 +156,109 @@ class ArrayParser {
   }
 
   Lexer& lexer_;
+  BracketTable& brackets_;
   size_t level_ = 0;  // how many axes are open
   std::vector<Axis> axes_;
   ArrayText array_;
 };
 
+// Whether what follows is `: basis)`, but not a dtype.
+bool IsBasis(Lexer lexer) {
+  if (!lexer.Accept(":") || lexer.peek().kind != Token::kName) return false;
+  return !FindDType(lexer.Next().text) && lexer.peek().text == ")";
+}
+
 }  // namespace
 
-absl::StatusOr<ArrayText> ParseArray(Lexer& lexer) {
-  return ArrayParser(lexer).Parse();
+absl::StatusOr<ArrayText> ParseArray(Lexer& lexer, BracketTable& brackets) {
+  return ArrayParser(lexer, brackets).Parse();
 }
 
-bool AtArray(const Lexer& lexer) {
+bool BracketTable::AtArray(const Lexer& lexer) {
   const Bracket* bracket = FindOpen(lexer.peek());
   if (bracket == nullptr || !bracket->axis) return false;
-  if (bracket->axis != RowKind::kInput) return true;
-  Lexer ahead = lexer;
-  ahead.Next();
-  SkipElement(ahead);
-  return IsSeparator(ahead.peek());
+  return bracket->axis != RowKind::kInput || Find(lexer).has_separator;
 }
 
-bool AtNumbers(const Lexer& lexer) {
-  Lexer ahead = lexer;
-  bool all = true;
+bool BracketTable::AtNumbers(const Lexer& lexer) {
+  return Find(lexer).has_numbers_only;
+}
+
+bool BracketTable::AtBasis(const Lexer& lexer) {
+  const Token& next = lexer.peek();
+  return FindOpen(next) != nullptr && next.text == "(" && Find(lexer).is_basis;
+}
+
+Lexer BracketTable::FirstElementEnd(const Lexer& lexer) {
+  return Find(lexer).element_end[0];
+}
+
+const BracketTable::Entry& BracketTable::Find(const Lexer& lexer) {
+  const size_t offset = lexer.peek().offset;
+  if (!entries_.contains(offset)) Scan(lexer);
+  return entries_.at(offset);
+}
+
+void BracketTable::Scan(Lexer lexer) {
+  struct Open {
+    Entry* entry;
+    size_t offset;
+    bool is_brace;
+  };
+  std::vector<Open> open;
+  size_t others_end = 0;  // of the last token that is in no array of numbers
   size_t digits_end = 0;
-  SkipUntil(ahead, [&](const Lexer& at, int depth) {
-    const Token& token = at.peek();
+  auto end_element = [&](const Open& of) {
+    if (of.is_brace && of.entry->element_end.empty()) {
+      of.entry->element_end.push_back(lexer);
+    }
+  };
+  auto close = [&] {
+    const Open& last = open.back();
+    last.entry->has_numbers_only = others_end <= last.offset;
+    end_element(last);
+    open.pop_back();
+  };
+  do {
+    const Token token = lexer.peek();
+    const Bracket* const bracket = FindOpen(token);
     const bool is_digits =  // the _000 of 1_000
         token.kind == Token::kName && token.text[0] == '_' &&
         token.offset == digits_end;
     if (token.kind == Token::kNumber) {
       digits_end = token.offset + token.text.size();
     }
-    const Bracket* open = FindOpen(token);
-    all = all && (token.kind == Token::kNumber || token.text == "-" ||
-                  is_digits || IsSeparator(token) || IsClose(token) ||
-                  (open != nullptr && open->axis));
-    return depth == 1 && IsClose(token);
-  });
-  return all;
+    if (bracket != nullptr) {
+      open.push_back({&entries_[token.offset], token.offset, !bracket->axis});
+      if (!bracket->axis) others_end = token.offset + 1;
+    } else if (IsClose(token)) {
+      close();
+    } else if (IsSeparator(token)) {
+      open.back().entry->has_separator = true;
+      end_element(open.back());
+    } else if (token.kind != Token::kNumber && token.text != "-" &&
+               !is_digits) {
+      others_end = token.offset + 1;
+    }
+    if (!open.empty() && token.text == ":" && !open.back().entry->has_colon) {
+      open.back().entry->has_colon = true;
+      open.back().entry->is_basis = IsBasis(lexer);
+    }
+    lexer.Next();
+  } while (!open.empty() && lexer.peek().kind != Token::kEnd);
+  while (!open.empty()) close();
 }
 
-bool AtBasis(Lexer lexer) {
-  if (!lexer.Accept("(")) return false;
-  SkipUntil(lexer, [](const Lexer& at, int depth) {
-    return depth == 0 && at.peek().text == ":";
-  });
-  if (!lexer.Accept(":") || lexer.peek().kind != Token::kName) return false;
-  return !FindDType(lexer.Next().text) && lexer.peek().text == ")";
-}
-
-absl::StatusOr<Tensor> TakeWithBasis(Lexer& lexer, Graph& graph,
-                                     SourceLocation where) {
+absl::StatusOr<Tensor> TakeWithBasis(Lexer& lexer, BracketTable& brackets,
+                                     Graph& graph, SourceLocation where) {
   const size_t offset = lexer.Next().offset;
   if (lexer.peek().kind != Token::kNumber && lexer.peek().text != "-" &&
-      !(AtArray(lexer) && AtNumbers(lexer))) {
+      !(brackets.AtArray(lexer) && brackets.AtNumbers(lexer))) {
     return lexer.Error(
         "a basis is of a number or an array of numbers; give a parameter its "
         "own: {w; o=[3 rgb]}");
   }
-  OCANNL_ASSIGN_OR_RETURN(ArrayText array, ParseArray(lexer));
+  OCANNL_ASSIGN_OR_RETURN(ArrayText array, ParseArray(lexer, brackets));
   if (array.shape.dims().empty()) array.shape[RowKind::kOutput] = {1};
   if (array.shape.dims().size() > 1) {
     return lexer.ErrorAt(offset, "a basis is of one axis, and the array has ",
@@ -262,12 +305,6 @@ void SkipUntil(Lexer& lexer,
     if (FindOpen(lexer.peek()) != nullptr) ++depth;
     lexer.Next();
   }
-}
-
-void SkipElement(Lexer& lexer) {
-  SkipUntil(lexer, [](const Lexer& at, int depth) {
-    return depth == 0 && IsSeparator(at.peek());
-  });
 }
 
 }  // namespace ocannl

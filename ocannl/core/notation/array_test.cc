@@ -16,7 +16,8 @@ namespace {
 // "3->2: 1 2 3 4 5 6", or the error.
 std::string Read(absl::string_view text) {
   Lexer lexer(text, NotationSymbols());
-  absl::StatusOr<ArrayText> array = ParseArray(lexer);
+  BracketTable brackets;
+  absl::StatusOr<ArrayText> array = ParseArray(lexer, brackets);
   if (!array.ok()) return std::string(array.status().message());
   return absl::StrCat(ToString(array->shape), ": ",
                       absl::StrJoin(array->values, " "));
@@ -37,7 +38,8 @@ TEST(ArrayTest, BracketsGiveTheKindsOfAxes) {
 TEST(ArrayTest, NumbersAreRoundedFromTheText) {
   // Above the middle of two floats by less than a double tells.
   Lexer lexer("[1.00000005960464477539062501, 1e40]", NotationSymbols());
-  absl::StatusOr<ArrayText> array = ParseArray(lexer);
+  BracketTable brackets;
+  absl::StatusOr<ArrayText> array = ParseArray(lexer, brackets);
   EXPECT_EQ(array->values[0], 1 + 0x1p-23F);
   EXPECT_EQ(array->digits[0], 1 + 0x1p-24);
   EXPECT_EQ(array->digits[1], 1e40);
@@ -81,7 +83,7 @@ TEST(ArrayTest, Errors) {
 
 TEST(ArrayTest, OnlyASeparatorMakesATuple) {
   auto at_array = [](absl::string_view text) {
-    return AtArray(Lexer(text, NotationSymbols()));
+    return BracketTable().AtArray(Lexer(text, NotationSymbols()));
   };
   EXPECT_TRUE(at_array("(1, 2)"));
   EXPECT_TRUE(at_array("((1) ; 2)"));

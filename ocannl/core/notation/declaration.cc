@@ -126,7 +126,10 @@ absl::StatusOr<Dims> TakeSizes(Lexer& lexer, const Names& names,
   return dims;
 }
 
-absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names) {
+absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names,
+                                             BracketTable& brackets) {
+  const Lexer start = lexer;
+  OCANNL_RETURN_IF_ERROR(lexer.Expect("{"));
   OCANNL_ASSIGN_OR_RETURN(Token name, TakeName(lexer, "a parameter's name"));
   Declaration declaration = {.name = name, .dtype = {}, .init = {}, .spec = {}};
   if (FindFunction(name.text) != nullptr) {
@@ -140,7 +143,7 @@ absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names) {
   }
   if (lexer.Accept("=")) {
     declaration.init = lexer;
-    SkipElement(lexer);
+    lexer = brackets.FirstElementEnd(start);
   }
   while (lexer.Accept(";")) {
     OCANNL_RETURN_IF_ERROR(TakeRow(lexer, names, declaration.spec));

@@ -19,6 +19,7 @@
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/source_location.h"
+#include "ocannl/core/notation/array.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/shape.h"
@@ -45,9 +46,10 @@ absl::StatusOr<Dims> TakeSizes(Lexer& lexer, const Names& names,
 // `spec` has that row.
 absl::Status TakeRow(Lexer& lexer, const Names& names, ShapeSpec& spec);
 
-// Reads a declaration after its `{`, with its `}`. The first value is skipped,
-// because the rows, which stand after it, must be known first.
-absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names);
+// Reads a declaration with its braces. The first value is skipped, because the
+// rows, which stand after it, must be known first.
+absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names,
+                                             BracketTable& brackets);
 
 // The parameters that a text declares.
 class ParameterTable {

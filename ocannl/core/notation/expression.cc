@@ -61,7 +61,8 @@ absl::StatusOr<Tensor> ExpressionParser::Expression(int precedence, int depth) {
   OCANNL_RETURN_IF_ERROR(CheckDepth(depth));
   const Token first = lexer_.peek();
   Tensor left;
-  if (IsNext(lexer_, "(") && AtArray(lexer_) && !AtNumbers(lexer_)) {
+  if (IsNext(lexer_, "(") && brackets_->AtArray(lexer_) &&
+      !brackets_->AtNumbers(lexer_)) {
     OCANNL_ASSIGN_OR_RETURN(left, Tuple(precedence, depth));
   } else {
     OCANNL_ASSIGN_OR_RETURN(left, Operand(depth));
@@ -170,15 +171,18 @@ absl::StatusOr<Tensor> ExpressionParser::Primary(int depth) {
   if (AtLet(lexer_)) return Let(depth);
   if (token.kind == Token::kName) return NamedOperand(depth);
   if (!AtOperand(lexer_, scope_)) return Unexpected(lexer_, "an operand");
-  if (AtBasis(lexer_)) return TakeWithBasis(lexer_, graph_, where_);
-  if (AtArray(lexer_) && !AtNumbers(lexer_)) {
+  if (brackets_->AtBasis(lexer_)) {
+    return TakeWithBasis(lexer_, *brackets_, graph_, where_);
+  }
+  if (brackets_->AtArray(lexer_) && !brackets_->AtNumbers(lexer_)) {
     OCANNL_ASSIGN_OR_RETURN(std::vector<Tensor> parts, Elements(depth));
     return Block(token, std::move(parts));
   }
-  if (AtArray(lexer_)) {
-    OCANNL_ASSIGN_OR_RETURN(ArrayText array, ParseArray(lexer_));
+  if (brackets_->AtArray(lexer_)) {
+    OCANNL_ASSIGN_OR_RETURN(ArrayText array, ParseArray(lexer_, *brackets_));
     return Literal(graph_, array.shape, array.values, array.digits, where_);
   }
+  if (token.text == "{") return Parameter(depth);
   lexer_.Next();
   if (token.kind == Token::kString) {
     return Checked(scope_.Placeholder(token.text, where_), token.offset);
@@ -188,7 +192,6 @@ absl::StatusOr<Tensor> ExpressionParser::Primary(int depth) {
     if (lexer_.Accept(")")) return tensor;
     return Unexpected(lexer_, "an operator or `)`");
   }
-  if (token.text == "{") return Parameter(depth);
   if (token.text == "!@") {
     OCANNL_ASSIGN_OR_RETURN(int32_t index, scope_.TakeStatic(lexer_));
     return EmbedSymbol(graph_, index, where_);
@@ -268,7 +271,7 @@ absl::StatusOr<Tensor> ExpressionParser::Call(const Function& function,
 
 absl::StatusOr<Tensor> ExpressionParser::Parameter(int depth) {
   OCANNL_ASSIGN_OR_RETURN(Declaration declaration,
-                          ParseDeclaration(lexer_, scope_.names()));
+                          ParseDeclaration(lexer_, scope_.names(), *brackets_));
   // Reads the first value where it stands, further left.
   auto first_value = [&](Tensor parameter) {
     Lexer after = std::exchange(lexer_, *declaration.init);

@@ -6,6 +6,7 @@
 #define OCANNL_CORE_NOTATION_EXPRESSION_H_
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/source_location.h"
+#include "ocannl/core/notation/array.h"
 #include "ocannl/core/notation/declaration.h"
 #include "ocannl/core/notation/function.h"
 #include "ocannl/core/notation/let.h"
@@ -88,6 +90,8 @@ class ExpressionParser {
   Scope scope_;
   SourceLocation where_;
   Lexer lexer_;
+  // Of all the text, also for trials of parts of it.
+  std::shared_ptr<BracketTable> brackets_ = std::make_shared<BracketTable>();
   ParameterTable parameters_;
   TensorFunctions functions_;
   int operations_ = 0;

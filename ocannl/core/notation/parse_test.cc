@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/notation/parse.h"
 
+#include <ctime>
 #include <string>
 #include <utility>
 #include <variant>
@@ -362,6 +363,28 @@ TEST_F(ParseTest, Moons) {
             "Div(Sum[...|... => 0](x), 10)");
   EXPECT_EQ(Read("0.1 *. ((2 *. !..steps) - !@step) /. !..steps"),
             "Div(Mul(0.1, Sub(Mul(2, 10), !@step_n)), 10)");
+}
+
+// 0.1 seconds. A scan for each level of brackets would take half a minute.
+TEST_F(ParseTest, TimeIsLinearInTheLength) {
+  std::string sums = "x", numbers = "1";
+  for (int k = 0; k < 4000; ++k) {
+    absl::StrAppend(&sums, " + x");
+    absl::StrAppend(&numbers, "; 1");
+  }
+  std::string deep[] = {sums, absl::StrCat("[", numbers, "]"), sums};
+  const std::pair<const char*, const char*> brackets[] = {
+      {"(", ")"}, {"[", "]"}, {"{q = ", "}"}};
+  const std::clock_t start = std::clock();
+  for (int kind = 0; kind < 3; ++kind) {
+    for (int k = 0; k < 150; ++k) {
+      deep[kind] =
+          absl::StrCat(brackets[kind].first, deep[kind], brackets[kind].second);
+    }
+    Read(deep[kind]);
+    Read(std::string(100'000, brackets[kind].first[0]));
+  }
+  EXPECT_LT((std::clock() - start) / CLOCKS_PER_SEC, 5);
 }
 
 TEST_F(ParseTest, NodesSayWhatAndWhere) {
