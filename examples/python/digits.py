@@ -8,7 +8,7 @@ import ocannl
 SIZE, BATCH, CLASSES = 12, 32, 3
 
 
-def draw(count, seed):
+def draw(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Images of one shape each, with noise, and which shape it is."""
     rng = np.random.default_rng(seed)
     kinds = rng.integers(0, CLASSES, count).astype(np.int32)

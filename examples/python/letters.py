@@ -35,6 +35,6 @@ for _ in range(30):
     window = np.zeros((1, LENGTH), np.int32)
     known = text[-LENGTH:]
     window[0, :len(known)] = [letters.index(c) for c in known]
-    best = np.asarray(predict(tokens=window))[0, len(known) - 1]
+    best = int(predict(tokens=window)[0, len(known) - 1])
     text += letters[best]
 print(text)

@@ -9,7 +9,7 @@ import numpy as np
 import ocannl
 
 
-def make():
+def make() -> tuple[ocannl.Model, ocannl.Step]:
     model = ocannl.Model(seed=1)
     x, y = model.input("x", "16|4"), model.input("y", "16|1")
     net = ocannl.mlp(ocannl.dropout(x, 0.1), [32, 1])
@@ -27,7 +27,7 @@ for _ in range(100):
 
 with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "training.npz")
-    _, step = make()
+    stopped, step = make()
     for _ in range(60):
         step(x=X, y=Y)
     step.save(path)

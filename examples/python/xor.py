@@ -14,8 +14,8 @@ net = ocannl.mlp(x, [8, 1])
 step = model.train(ocannl.mean_squared_error(net, y), ocannl.sgd(0.1))
 
 for _ in range(1000):
-    loss = step(x=PAIRS, y=[[0], [1], [1], [0]])
-print(f"loss {float(loss):.1e}")
+    step(x=PAIRS, y=[[0], [1], [1], [0]])
+print(f"loss {step(x=PAIRS, y=[[0], [1], [1], [0]]):.1e}")
 
 predict = model.predict(net)  # takes any batch
 for pair in PAIRS:

@@ -42,11 +42,31 @@ struct ArrayView {
 ArrayView ViewOf(const pybind11::handle& object, DType wanted,
                  const std::string& what);
 
+// The steps between cells of `size` bytes, or between cells if that is 1.
+ArrayView::Sizes RowMajorStrides(absl::Span<const int64_t> dims, int64_t size);
+
 // A copy of the cells.
 NdArray ArrayOf(const ArrayView& view);
 
-// An array that Python owns: `ocannl.Array`.
-pybind11::object ToPython(NdArray array);
+// An array that Python owns: `ocannl.Array`. Its cells are aligned to 64 bytes,
+// so that JAX shares them: it copies others.
+struct HostArray {
+  HostArray(DType cell_dtype, Dims sizes);
+
+  size_t bytes() const { return NumElements(dims) * SizeOf(dtype); }
+  NdArray Copy() const;
+
+  DType dtype;
+  Dims dims;
+  std::shared_ptr<std::byte> cells;
+};
+
+// The array of a context, as Context::Read gives it.
+absl::StatusOr<std::shared_ptr<HostArray>> ReadArray(const Context& context,
+                                                     const std::string& name);
+
+// A copy of `array` for Python.
+pybind11::object ToPython(const NdArray& array);
 
 }  // namespace ocannl::python
 

@@ -2,6 +2,8 @@
 //
 // Blocks: made once, with their parameters, and applied as often as an
 // expression is built.
+#include "python/native/blocks.h"
+
 #include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -22,22 +24,8 @@ namespace {
 using train::ParamScope;
 using train::Training;
 
-using SessionPtr = std::shared_ptr<Session>;
+using Apply = Block::Apply;
 using Tensors = std::vector<Tensor>;
-using Apply = std::function<Tensor(const Tensors&, Training*, SourceLocation)>;
-
-// What an expression applies to its operands, in training or not.
-struct Block {
-  SessionPtr session;
-  Apply apply;
-
-  Node operator()(const std::vector<Node>& operands, bool training,
-                  const UserLine& where) const {
-    Training* const in = training ? &session->training : train::kInference;
-    return Checked(session, apply(TensorsOf(operands), in, where));
-  }
-};
-
 // A block of one operand that does the same in training and inference.
 template <class T>
 Apply Simple(T block) {
@@ -216,21 +204,24 @@ void BindAttention(py::module_& module) {
                        return encoder(x[0], Second(x), training, at);
                      }};
       });
-  module.def("decoder_only", [](const SessionPtr& session,
-                                const std::string& name, int64_t vocabulary,
-                                int64_t length, int64_t layers, int64_t size,
-                                int64_t heads, int64_t hidden, bool pre_norm,
-                                double dropout, const UserLine& where) {
-    return Block{
-        session,
-        OfTraining(train::DecoderOnly(
+  module.def(
+      "decoder_only",
+      [](const SessionPtr& session, const std::string& name, int64_t vocabulary,
+         int64_t length, int64_t layers, int64_t size, int64_t heads,
+         int64_t hidden, bool pre_norm, double dropout, const UserLine& where) {
+        const train::DecoderOnly decoder(
             {&session->model.graph, name},
             {.vocabulary = vocabulary,
              .length = length,
              .layers = layers,
              .block = TransformerOf(size, heads, hidden, pre_norm, dropout)},
-            where))};
-  });
+            where);
+        return Block{session, OfTraining(decoder),
+                     [decoder](Tensor token, train::Decoding& decoding) {
+                       return decoder.Step(token, decoding);
+                     },
+                     length};
+      });
 }
 
 void BindFunctions(py::module_& module) {

@@ -15,7 +15,9 @@ namespace ocannl::python {
 void Raise(const std::string& message) {
   static const auto* error =
       new py::object(py::module_::import("ocannl._errors").attr("Error"));
-  PyErr_SetString(error->ptr(), message.c_str());
+  static const auto* in_python =
+      new py::object(py::module_::import("ocannl._errors").attr("in_python"));
+  PyErr_SetObject(error->ptr(), (*in_python)(message).ptr());
   throw py::error_already_set();
 }
 
@@ -28,9 +30,11 @@ UserLine::operator SourceLocation() const {
   return {.file = files->insert(file).first->c_str(), .line = line};
 }
 
-Session::Session(const std::string& tier, uint32_t seed, int threads,
-                 bool profile)
-    : device("host",
+Session::Session(const std::string& tier_name, uint32_t seed, int threads,
+                 bool measures)
+    : tier(tier_name),
+      profile(measures),
+      device("host",
              Check(FindTier(tier, {.threads = threads, .profile = profile}))),
       training{.step = model.graph.AddStatic("step", std::nullopt)},
       process(getpid()) {

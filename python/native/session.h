@@ -37,9 +37,13 @@ struct UserLine {
   operator SourceLocation() const;  // NOLINT
 };
 
+using SessionPtr = std::shared_ptr<struct Session>;
+
 struct Session {
   Session(const std::string& tier, uint32_t seed, int threads, bool profile);
 
+  std::string tier;
+  bool profile;
   // To be called before native work: threads do not survive a fork.
   void CheckProcess() const;
 
@@ -84,9 +88,15 @@ std::vector<Tensor> TensorsOf(const std::vector<Node>& nodes);
 
 // Each adds one part of the bindings to `module`.
 void BindArrays(pybind11::module_& module);
-void BindTensors(pybind11::module_& module);
 void BindBlocks(pybind11::module_& module);
-void BindTraining(pybind11::module_& module);
+void BindCode(pybind11::module_& module);
+void BindGeneration(pybind11::module_& module);
+void BindParameters(pybind11::module_& module);
+void BindPredictions(pybind11::module_& module);
+void BindRules(pybind11::module_& module);
+void BindSteps(pybind11::module_& module);
+void BindTensors(pybind11::module_& module);
+void BindTuning(pybind11::module_& module);
 
 }  // namespace ocannl::python
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "python/native/arrays.h"
+#include "python/native/element_types.h"
 #include "python/native/session.h"
 
 namespace py = pybind11;
@@ -19,7 +20,6 @@ namespace py = pybind11;
 namespace ocannl::python {
 namespace {
 
-using SessionPtr = std::shared_ptr<Session>;
 using Operand = std::variant<Node, int64_t, double>;
 
 Arg ToArg(const Operand& operand, const UserLine& where) {
@@ -39,15 +39,6 @@ std::vector<Arg> ToArgs(const std::vector<Operand>& operands,
   std::vector<Arg> args;
   for (const Operand& operand : operands) args.push_back(ToArg(operand, where));
   return args;
-}
-
-DType DTypeOfName(const std::string& name) {
-  const std::optional<DType> dtype = FindDType(name);
-  if (!dtype) {
-    Raise(absl::StrCat("\"", name, "\" is not a dtype; give one of ",
-                       DTypeNames()));
-  }
-  return *dtype;
 }
 
 Op OpOfName(const std::string& name) {
@@ -117,9 +108,9 @@ std::pair<Node, Declared> Parse(
 // Numbers that the graph holds, in the shape of `rows`.
 Node Constant(const SessionPtr& session, const std::string& name,
               const py::object& values, const std::string& rows,
-              const std::string& dtype, const UserLine& where) {
+              const py::object& dtype, const UserLine& where) {
   NdArray array =
-      ArrayOf(ViewOf(values, DTypeOfName(dtype), absl::StrCat("`", name, "`")));
+      ArrayOf(ViewOf(values, DTypeOf(dtype), absl::StrCat("`", name, "`")));
   const Shape shape = ShapeOfRows(rows);
   if (NumElements(shape.dims()) != array.size()) {
     Raise(absl::StrCat("`", name, "` has ", array.size(),
@@ -139,10 +130,10 @@ void BindSession(py::module_& module) {
       }))
       .def("input",
            [](const SessionPtr& session, const std::string& name,
-              const std::string& rows, const std::string& dtype,
+              const std::string& rows, const py::object& dtype,
               const UserLine& where) {
              return Checked(session, Input(session->model.graph, name, rows,
-                                           DTypeOfName(dtype), where));
+                                           DTypeOf(dtype), where));
            })
       .def("constant", &Constant)
       .def("number",
@@ -244,10 +235,9 @@ void BindOperations(py::module_& module) {
 }
 
 void BindConversions(py::module_& module) {
-  module.def("convert", [](const Node& x, const std::string& dtype,
+  module.def("convert", [](const Node& x, const py::object& dtype,
                            const UserLine& where) {
-    return Checked(x.session,
-                   Convert(Arg(x.tensor, where), DTypeOfName(dtype)));
+    return Checked(x.session, Convert(Arg(x.tensor, where), DTypeOf(dtype)));
   });
   module.def("reshape", [](const Node& x, const std::string& rows,
                            const UserLine& where) {
@@ -268,9 +258,9 @@ void BindConversions(py::module_& module) {
                                    : Mean(x.tensor, where));
   });
   module.def("one_hot", [](const Node& ids, int64_t classes,
-                           const std::string& dtype, const UserLine& where) {
+                           const py::object& dtype, const UserLine& where) {
     return Checked(ids.session,
-                   OneHot(ids.tensor, classes, DTypeOfName(dtype), where));
+                   OneHot(ids.tensor, classes, DTypeOf(dtype), where));
   });
 }
 

@@ -19,12 +19,34 @@ others that have the buffer protocol or DLPack, on the host. The bits of results
 are those of the C++ library, on every tier and with any number of threads.
 """
 
+from typing import Any
+
+from ocannl import _blocks, _errors, _functions, _values  # noqa: F401
+from ocannl._blocks import *  # noqa: F403
 from ocannl._errors import Error
+from ocannl._fit import fit
+from ocannl._functions import *  # noqa: F403
+from ocannl._handles import Generator, Predictor, Step
+from ocannl._model import Model, device_count, tiers
 from ocannl._native import Array, Loss
-from ocannl.blocks import *  # noqa: F403
-from ocannl.fit import fit
-from ocannl.functions import *  # noqa: F403
-from ocannl.model import Model, Predictor, Step
-from ocannl.optim import (Optimiser, Rate, adam, adamw, constant, cosine,
-                          linear_rate, lion, muon, rmsprop, sgd)
-from ocannl.tensor import Tensor, concat, einmax, einsum
+from ocannl._optim import (Optimiser, Rate, adam, adamw, constant, cosine,
+                           linear_rate, lion, muon, rmsprop, sgd)
+from ocannl._tensor import Tensor, concat, einmax, einsum
+
+__all__ = ["Array", "Error", "Generator", "Loss", "Model", "Optimiser",
+           "Predictor", "Rate", "Step", "Tensor", "adam", "adamw", "concat",
+           "constant", "cosine", "device_count", "einmax", "einsum", "fit",
+           "linear_rate", "lion", "muon", "rmsprop", "sgd", "tiers"]
+__all__ += _blocks.__all__
+__all__ += _functions.__all__
+
+
+def __getattr__(name: str) -> Any:
+    raise _errors.no_attribute("ocannl", name)
+
+
+# Messages and documentation name things as users import them.
+for _name, _value in list(globals().items()):
+    if not _name.startswith("_") and getattr(
+            _value, "__module__", "").startswith("ocannl._"):
+        _value.__module__ = "ocannl"

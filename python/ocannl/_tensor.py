@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import html
 import numbers
-from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
+import re
+from typing import (TYPE_CHECKING, Any, Callable, List, Optional, Sequence,
+                    Tuple, Union)
 
 from ocannl import _native
-from ocannl._errors import Error, here, plain_type_errors
+from ocannl._errors import Error, a, checked, here, no_attribute
 
 Operand = Union["Tensor", int, float]
 # Makes the node of an expression in a graph from those of its operands. It is
@@ -28,20 +30,28 @@ class Tensor:
     A shape is written batch|input->output, as "10|2" or "2->16".
     """
 
-    __slots__ = ("model", "parents", "input", "_apply", "_node", "__weakref__")
-    __array_ufunc__ = None  # NumPy leaves operators to this class
+    __slots__ = ("model", "parents", "input", "block", "_apply", "_node",
+                 "__weakref__")
 
-    def __init__(self, model: Any, parents: Sequence[Tensor], apply: Apply,
+    def __init__(self, model: Any, parents: Sequence[Tensor] = (),
+                 apply: Optional[Apply] = None,
                  input: Optional[Tuple[str, str, str]] = None) -> None:
+        if apply is None:
+            raise TypeError(
+                "tensors are made by a model: model.input(name, rows) is an "
+                "array of each call, model.constant(name, values, rows) one "
+                "that stays")
         self.model = model
         self.parents = tuple(parents)
         self.input = input  # its name, rows and dtype
+        # What continues sequences, if it is the logits of a language model.
+        self.block: Optional[_native.Block] = None
         self._apply = apply
-        with plain_type_errors():
-            self._node = apply([parent._node for parent in parents], True)
+        self._node = apply([parent._node for parent in parents], True)
 
     @property
     def name(self) -> str:
+        """Its name in messages and texts."""
         return self._node.name
 
     @property
@@ -59,32 +69,39 @@ class Tensor:
         """The sizes in memory order: batch, output, input axes."""
         return tuple(self._node.dims())
 
+    @checked
     def named(self, name: str) -> Tensor:
         """The tensor, with a name for messages and for texts (Model.parse); a
         number is put behind a name that is taken."""
+        check_name(name)
         self._node.rename(name)
         self.model._by_name[self._node.name] = self
         return self
 
+    @checked
     def sum(self, spec: Optional[str] = None) -> Tensor:
         """The sum over all cells, or over the axes that `spec` leaves out."""
         if spec is not None:
             return einsum(spec, self)
         return apply_native(_native.sum, self)
 
+    @checked
     def mean(self, spec: Optional[str] = None) -> Tensor:
         """The mean, likewise."""
         return apply_native(lambda x, at: _native.mean(x, spec, at), self)
 
+    @checked
     def max(self, spec: str) -> Tensor:
         """The greatest cells along the axes that `spec` leaves out."""
         return einmax(spec, self)
 
+    @checked
     def reshape(self, rows: str) -> Tensor:
         """The cells in memory order in another shape; "_" is the size that the
         others leave."""
         return apply_native(lambda x, at: _native.reshape(x, rows, at), self)
 
+    @checked
     def to(self, dtype: str) -> Tensor:
         """The cells as another dtype: exact, or rounded to nearest even."""
         return apply_native(lambda x, at: _native.convert(x, dtype, at), self)
@@ -101,20 +118,170 @@ class Tensor:
 
     def __bool__(self) -> bool:
         raise TypeError("a tensor has no value before it is computed: use "
-                        "ocannl.where(condition, a, b), or predict()")
+                        "ocannl.where(condition, a, b) or predict(); `is` "
+                        "tells whether two tensors are the same")
+
+    def __float__(self) -> float:
+        raise TypeError(_NO_VALUE)
+
+    def __int__(self) -> int:
+        raise TypeError(_NO_VALUE)
+
+    def __index__(self) -> int:
+        raise TypeError(_NO_VALUE)
+
+    def __len__(self) -> int:
+        raise TypeError(f"a tensor has no len(); the shape of `{self.name}` is "
+                        f"{self.shape}")
 
     def __iter__(self) -> Any:
         raise TypeError("a tensor cannot be iterated over; ocannl.part() takes "
                         "some of its cells")
 
+    def __getitem__(self, key: Any) -> Any:
+        raise TypeError("a tensor has no indices in brackets: ocannl.part("
+                        "\"...|i\", x, start, size) takes cells along an axis, "
+                        "ocannl.gather() those that a tensor names")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError("a tensor is an expression, and its cells cannot be "
+                        "assigned: ocannl.where(condition, a, b) chooses cells")
+
+    def __floordiv__(self, other: Operand) -> Tensor:
+        raise TypeError("tensors have no `//`: ocannl.floor(a / b) is the same")
+
+    def __round__(self, digits: int = 0) -> Tensor:
+        raise TypeError("ocannl.round(x) rounds to whole numbers")
+
+    def __pos__(self) -> Tensor:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        raise no_attribute("a tensor", name)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a tensor is a part of its model, which cannot be "
+                        "pickled or copied: save parameters by model.save(path)")
+
+    # NumPy.
+
+    def __array__(self, *options: Any, **more: Any) -> Any:
+        raise TypeError(_NO_VALUE)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any,
+                        **options: Any) -> Tensor:
+        """Operators and functions of NumPy, of tensors and numbers."""
+        op = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
+        if op in ("greater", "greater_equal"):
+            op, inputs = ("<", "<=")[op == "greater_equal"], inputs[::-1]
+        for each in inputs:
+            if getattr(each, "ndim", 0) > 0 and not isinstance(each, Tensor):
+                number(each)  # raises
+        if method != "__call__" or options or op not in _OPS:
+            raise TypeError(f"numpy.{ufunc.__name__}() does not take tensors; "
+                            "operators and functions of ocannl do")
+        if op == "matmul":
+            return _compose(*inputs)
+        return pointwise(op, *inputs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any,
+                           options: Any) -> Any:
+        raise TypeError(f"numpy.{function.__name__}() does not take tensors; "
+                        "operators and functions of ocannl do")
+
     # Comparisons make tensors, so that identity decides what is a key.
     __hash__ = object.__hash__
+
+    if TYPE_CHECKING:  # made below
+        _node: _native.Node
+
+        def __add__(self, other: Operand) -> Tensor: ...
+
+        def __radd__(self, other: Operand) -> Tensor: ...
+
+        def __sub__(self, other: Operand) -> Tensor: ...
+
+        def __rsub__(self, other: Operand) -> Tensor: ...
+
+        def __mul__(self, other: Operand) -> Tensor: ...
+
+        def __rmul__(self, other: Operand) -> Tensor: ...
+
+        def __truediv__(self, other: Operand) -> Tensor: ...
+
+        def __rtruediv__(self, other: Operand) -> Tensor: ...
+
+        def __mod__(self, other: Operand) -> Tensor: ...
+
+        def __rmod__(self, other: Operand) -> Tensor: ...
+
+        def __pow__(self, other: Operand) -> Tensor: ...
+
+        def __rpow__(self, other: Operand) -> Tensor: ...
+
+        def __and__(self, other: Operand) -> Tensor: ...
+
+        def __rand__(self, other: Operand) -> Tensor: ...
+
+        def __or__(self, other: Operand) -> Tensor: ...
+
+        def __ror__(self, other: Operand) -> Tensor: ...
+
+        def __xor__(self, other: Operand) -> Tensor: ...
+
+        def __rxor__(self, other: Operand) -> Tensor: ...
+
+        def __lshift__(self, other: Operand) -> Tensor: ...
+
+        def __rlshift__(self, other: Operand) -> Tensor: ...
+
+        def __rshift__(self, other: Operand) -> Tensor: ...
+
+        def __rrshift__(self, other: Operand) -> Tensor: ...
+
+        def __lt__(self, other: Operand) -> Tensor: ...
+
+        def __le__(self, other: Operand) -> Tensor: ...
+
+        def __gt__(self, other: Operand) -> Tensor: ...
+
+        def __ge__(self, other: Operand) -> Tensor: ...
+
+        def __eq__(  # type: ignore[override]
+            self, other: Operand) -> Tensor: ...
+
+        def __ne__(  # type: ignore[override]
+            self, other: Operand) -> Tensor: ...
+
+        def __neg__(self) -> Tensor: ...
+
+        def __abs__(self) -> Tensor: ...
+
+        def __invert__(self) -> Tensor: ...
 
     def __repr__(self) -> str:
         return f"<ocannl.Tensor {self._node.name}: {self._node.text}>"
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self._node.tree())}</pre>"
+
+
+_NO_VALUE = ("a tensor has no value before it is computed: "
+             "model.predict(tensor)(...) computes it")
+# NumPy's names of operations that have others in the notation.
+_UFUNCS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/",
+           "fmod": "%", "power": "pow", "negative": "neg", "absolute": "abs",
+           "less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!=",
+           "arcsin": "asin", "arccos": "acos", "arctan": "atan",
+           "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
+           "arctan2": "atan2", "rint": "round", "reciprocal": "recip"}
+_OPS = {name for name, _ in _native.operations()} | {"matmul"}
+
+
+def check_name(name: str) -> None:
+    """Raises Error: texts of the notation cannot have the name."""
+    if not re.fullmatch(r"[A-Za-z_][\w.]*", name, re.ASCII):
+        raise Error(f"`{name}` is not a name; give letters, digits and `_`")
 
 
 def number(value: Any) -> Union[int, float]:
@@ -129,9 +296,11 @@ def number(value: Any) -> Union[int, float]:
         value = value.item()  # of NumPy or PyTorch
         if isinstance(value, (bool, int, float)):
             return value
+    fix = ("; make an array part of the model by "
+           "model.constant(name, array, rows)"
+           if hasattr(value, "__array__") or isinstance(value, list) else "")
     raise TypeError(
-        f"a {type(value).__name__} is not a tensor or a number; make an array "
-        "part of the model by model.constant(name, array, rows)")
+        f"{a(type(value).__name__)} is not a tensor or a number{fix}")
 
 
 def apply_native(make: Callable[..., _native.Node], *operands: Any) -> Tensor:
@@ -182,12 +351,16 @@ def _compose(a: Operand, b: Operand) -> Tensor:
 def _reduce(op: Optional[str], accum: str, spec: str, operands: Sequence[Any],
             sizes: Any) -> Tensor:
     model = model_of(operands)
+    for name in sizes:
+        if not re.search(rf"\b{name}\b", spec):
+            raise Error(f"the spec \"{spec}\" has no axis `{name}`")
     return apply_native(
         lambda *args: _native.reduce(model._session, op, accum, spec,
                                      list(args[:-1]), sizes, args[-1]),
         *operands)
 
 
+@checked
 def einsum(spec: str, *tensors: Tensor, **sizes: float) -> Tensor:
     """The sum of products over the axes that the result of `spec` leaves out.
 
@@ -198,12 +371,14 @@ def einsum(spec: str, *tensors: Tensor, **sizes: float) -> Tensor:
     return _reduce(op, "+", spec, tensors, sizes)
 
 
+@checked
 def einmax(spec: str, *tensors: Tensor, **sizes: float) -> Tensor:
     """The greatest cell, or of two tensors the greatest sum, likewise."""
     op = "+" if len(tensors) > 1 else None
     return _reduce(op, "max", spec, tensors, sizes)
 
 
+@checked
 def concat(spec: str, *tensors: Tensor, **sizes: float) -> Tensor:
     """Tensors one behind the other: concat("...|a; ...|b => ...|a^b", x, y)."""
     return _reduce(None, "+", spec, tensors, sizes)
@@ -217,8 +392,19 @@ _COMPARISONS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 
 def _operator(op: str, reverse: bool) -> Callable[..., Tensor]:
     def operator(self: Tensor, other: Operand) -> Tensor:
-        return pointwise(op, other, self) if reverse else pointwise(op, self,
-                                                                    other)
+        if reverse:
+            return pointwise(op, other, self)
+        return pointwise(op, self, other)
+
+    operator.__doc__ = f"Pointwise `{op}`; operands broadcast."
+    return operator
+
+
+def _of_one(op: str) -> Callable[[Tensor], Tensor]:
+    def operator(self: Tensor) -> Tensor:
+        return pointwise(op, self)
+
+    operator.__doc__ = f"Pointwise `{op}`."
     return operator
 
 
@@ -226,9 +412,7 @@ for _name, _op in {**_OPERATORS, **_COMPARISONS}.items():
     setattr(Tensor, f"__{_name}__", _operator(_op, False))
     if _name in _OPERATORS:
         setattr(Tensor, f"__r{_name}__", _operator(_op, True))
-Tensor.__gt__ = _operator("<", True)  # type: ignore[assignment]
-Tensor.__ge__ = _operator("<=", True)  # type: ignore[assignment]
-Tensor.__neg__ = lambda self: pointwise("neg", self)  # type: ignore
-Tensor.__abs__ = lambda self: pointwise("abs", self)  # type: ignore
-Tensor.__invert__ = lambda self: pointwise("not", self)  # type: ignore
-Tensor.__hash__ = object.__hash__  # type: ignore[assignment]
+for _name, _op in {"gt": "<", "ge": "<="}.items():
+    setattr(Tensor, f"__{_name}__", _operator(_op, True))
+for _name, _op in {"neg": "neg", "abs": "abs", "invert": "not"}.items():
+    setattr(Tensor, f"__{_name}__", _of_one(_op))

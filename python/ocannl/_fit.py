@@ -6,10 +6,11 @@ from __future__ import annotations
 import random
 from typing import Any, Callable, Dict, List, Optional
 
-from ocannl._errors import Error
-from ocannl.model import Step
+from ocannl._errors import Error, a, checked
+from ocannl._handles import Step
 
 
+@checked
 def fit(step: Step, examples: Dict[str, Any], *, batch_size: int,
         epochs: int = 1, shuffle: bool = True, seed: int = 1,
         after_epoch: Optional[Callable[[int, float], Any]] = None
@@ -22,6 +23,13 @@ def fit(step: Step, examples: Dict[str, Any], *, batch_size: int,
     in each epoch if they are shuffled. `after_epoch` is called with the number
     of the epoch, from 0, and its mean loss.
     """
+    for name, array in examples.items():
+        if not getattr(array, "shape", ()):
+            raise Error(f"the examples of `{name}` are "
+                        f"{a(type(array).__name__)}; give an array, as by "
+                        "numpy.array(..., \"float32\")")
+    if epochs < 0:
+        raise Error(f"epochs={epochs}; give 0 or more")
     lengths = {name: len(array) for name, array in examples.items()}
     if not lengths or len(set(lengths.values())) != 1:
         raise Error(f"the arrays of examples have the lengths {lengths}; give "

@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any, Callable, Optional, Sequence, Union
 
 from ocannl import _native
-from ocannl._errors import Error, here, plain_type_errors
-from ocannl.tensor import Tensor
+from ocannl._errors import Error, a, checked, here
+from ocannl._tensor import Tensor
 
 _INIT = "kaiming_uniform"
 
@@ -25,87 +25,113 @@ def _block(make: Callable[..., _native.Block], name: str, default: str,
     """Makes a block and applies it. The block is made once; the tensor applies
     it again where the expression is built for another batch."""
     if not isinstance(operands[0], Tensor):
-        raise TypeError(f"{default}() needs a tensor, not a "
-                        f"{type(operands[0]).__name__}")
+        raise TypeError(f"{default}() needs a tensor")
     model = operands[0].model
     where = _native.Where(*here())
-    with plain_type_errors():
-        block = make(model._session, name or model._free_name(default),
-                     *options, where)
+    block = make(model._session, name or model._free_name(default), *options,
+                 where)
     return _apply_block(block, operands)
+
+
+def _check_epsilon(epsilon: float) -> None:
+    if not 0 <= epsilon < float("inf"):
+        raise Error(f"epsilon is {epsilon}; it must be finite and not negative")
 
 
 def _apply_block(block: _native.Block, operands: Sequence[Tensor]) -> Tensor:
     where = _native.Where(*here())
-    return Tensor(operands[0].model, operands,
+    made = Tensor(operands[0].model, operands,
                   lambda nodes, training: block(nodes, training, where))
+    made.block = block
+    return made
 
 
+@checked
 def linear(x: Tensor, outputs: Union[int, Sequence[int], None] = None, *,
            bias: bool = True, init: str = _INIT, name: str = "") -> Tensor:
-    """w @ x + b, where all output axes of `x` are contracted. Without outputs,
-    as many as the use of the result wants."""
+    """w @ x + b, where all output axes of `x` are contracted: batch|inputs
+    gives batch|outputs. Without outputs, as many as the use of the result
+    wants. Parameters: w, inputs->outputs, and b, outputs."""
     sizes = [outputs] if isinstance(outputs, int) else outputs
     return _block(_native.linear, name, "linear", [x],
                   None if sizes is None else list(sizes), bias, init)
 
 
+@checked
 def mlp(x: Tensor, sizes: Sequence[int], *, init: str = _INIT,
         name: str = "") -> Tensor:
     """Linear maps with relu between them, of the sizes of the hidden layers and
-    of the result."""
+    of the result: batch|inputs gives batch|sizes[-1]."""
     if not sizes:
         raise Error("mlp() has no sizes; give that of the result at least")
     return _block(_native.mlp, name, "mlp", [x], list(sizes), init)
 
 
+@checked
 def conv2d(x: Tensor, channels: int, kernel: int = 3, *, stride: int = 1,
            dilation: int = 1, padding: Union[str, int] = "same",
            bias: bool = True, groups: int = 1, inputs: int = 0,
            init: str = _INIT, name: str = "") -> Tensor:
-    """A convolution of images batch|height,width,channels. `inputs` is the
-    number of channels of `x`, which groups need."""
+    """A convolution: batch|height,width,inputs gives
+    batch|height,width,channels, with padding "same" and stride 1. `padding` is
+    "same", "valid" or a number of cells. `inputs`, the number of channels of
+    `x`, is needed by groups and is inferred else."""
     return _block(_native.conv2d, name, "conv2d", [x], channels, kernel, stride,
                   dilation, padding, bias, groups, inputs, init)
 
 
+@checked
 def embedding(ids: Tensor, count: int, size: int, *, name: str = "") -> Tensor:
-    """The vector of each id, of `count` things; ids have batch axes only."""
+    """The vector of each id, from 0 to `count` - 1: integers batch| give
+    batch|size. Parameter: table, count->size."""
     return _block(_native.embedding, name, "embedding", [ids], count, size)
 
 
+@checked
 def layer_norm(x: Tensor, *, epsilon: float = 1e-5, name: str = "") -> Tensor:
-    """Ba, Kiros, Hinton, "Layer normalization" (2016), over output axes."""
+    """Ba, Kiros, Hinton, "Layer normalization" (2016), over the output axes of
+    batch|size, which stay."""
+    _check_epsilon(epsilon)
     return _block(_native.layer_norm, name, "layer_norm", [x], epsilon)
 
 
+@checked
 def rms_norm(x: Tensor, *, epsilon: float = 1e-5, name: str = "") -> Tensor:
-    """Zhang, Sennrich, "Root mean square layer normalization" (2019)."""
+    """Zhang, Sennrich, "Root mean square layer normalization" (2019), over the
+    output axes of batch|size, which stay."""
+    _check_epsilon(epsilon)
     return _block(_native.rms_norm, name, "rms_norm", [x], epsilon)
 
 
+@checked
 def batch_norm(x: Tensor, *, momentum: float = 0.1, epsilon: float = 1e-5,
                name: str = "") -> Tensor:
-    """Ioffe, Szegedy, "Batch normalization" (2015). In predictions it uses the
-    running mean and variance."""
+    """Ioffe, Szegedy, "Batch normalization" (2015), of each channel, the last
+    axis of batch|channels or batch|height,width,channels; the shape stays. In
+    predictions it uses the running mean and variance."""
+    _check_epsilon(epsilon)
     return _block(_native.batch_norm, name, "batch_norm", [x], momentum,
                   epsilon)
 
 
+@checked
 def dropout(x: Tensor, rate: float) -> Tensor:
     """In training, each cell is 0 with probability `rate`, and divided by
-    1 - rate otherwise. In predictions nothing happens."""
+    1 - rate otherwise. In predictions nothing happens. Any shape, batch|size,
+    stays."""
     if not isinstance(x, Tensor):
-        raise TypeError(f"dropout() needs a tensor, not a {type(x).__name__}")
+        raise TypeError("dropout() needs a tensor")
     return _apply_block(_native.dropout(x.model._session, rate), [x])
 
 
+@checked
 def attention(x: Tensor, memory: Optional[Tensor] = None, *, size: int,
               heads: int, key_size: Optional[int] = None,
               mask: Optional[Tensor] = None, dropout: float = 0.0,
               name: str = "") -> Tensor:
     """Multi-head attention of each place of `x`, ...,length|size, to the places
-    of `memory`, or of `x` itself, where `mask` is true."""
+    of `memory`, ...,others|size, or of `x` itself, where `mask` is true. Gives
+    ...,length|size."""
     if key_size is None and (heads < 1 or size % heads != 0):
         raise Error(f"size={size} is not a multiple of heads={heads}; give "
                     "other numbers, or the key_size of a head")
@@ -116,29 +142,37 @@ def attention(x: Tensor, memory: Optional[Tensor] = None, *, size: int,
                   size // heads if key_size is None else key_size, dropout)
 
 
+@checked
 def causal_mask(model: Any, length: int) -> Tensor:
-    """Which places each place may see: those up to itself."""
+    """Which places each place may see: those up to itself. The bools of a mask
+    length|length->heads."""
+    if not hasattr(model, "_session"):
+        raise TypeError("causal_mask() needs a model, not "
+                        f"{a(type(model).__name__)}")
     where = _native.Where(*here())
     return Tensor(model, [],
                   lambda nodes, training: _native.Session.causal_mask(
                       model._session, length, where))
 
 
+@checked
 def encoder(x: Tensor, *, layers: int, size: int, heads: int, hidden: int,
             mask: Optional[Tensor] = None, pre_norm: bool = True,
             dropout: float = 0.0, name: str = "") -> Tensor:
-    """Blocks of attention and a perceptron with gelu. With a causal mask they
-    are a decoder without an encoder."""
+    """Blocks of attention and a perceptron with gelu: ...,length|size stays.
+    With a causal mask they are a decoder without an encoder."""
     operands = [x] if mask is None else [x, mask]
     return _block(_native.encoder, name, "encoder", operands, layers, size,
                   heads, hidden, pre_norm, dropout)
 
 
+@checked
 def decoder_only(tokens: Tensor, *, vocabulary: int, length: int, layers: int,
                  size: int, heads: int, hidden: int, pre_norm: bool = True,
                  dropout: float = 0.0, name: str = "") -> Tensor:
-    """A language model: logits of the next token at each place of
-    ...,length| tokens."""
+    """A language model: integers ...,length| of tokens give the logits of the
+    next token at each place, ...,length|vocabulary. Model.generator continues
+    sequences with it."""
     return _block(_native.decoder_only, name, "decoder_only", [tokens],
                   vocabulary, length, layers, size, heads, hidden, pre_norm,
                   dropout)

@@ -11,10 +11,11 @@ defaults; Lion and Muon follow their papers.
 from __future__ import annotations
 
 import dataclasses
-from typing import List, Union
+from typing import Any, List, Union
 
 from ocannl import _native
-from ocannl.tensor import Tensor
+from ocannl._errors import Error, checked
+from ocannl._tensor import Tensor
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,22 +28,34 @@ class Rate:
     steps: int = 1
     warmup: int = 0
 
+    def __post_init__(self) -> None:
+        for rate in (self.first, self.last):
+            if not 0 <= rate < float("inf"):
+                raise Error(f"the learning rate is {rate}; it must be finite "
+                            "and not negative")
+        if self.steps < 1 or self.warmup < 0:
+            raise Error(f"steps={self.steps} and warmup={self.warmup}, but a "
+                        "schedule has 1 step or more, and 0 of warmup or more")
+
 
 # A number, a schedule, or a tensor of one cell.
 RateLike = Union[float, Rate, Tensor]
 
 
+@checked
 def constant(rate: float, *, warmup: int = 0) -> Rate:
     """The same rate; in the first `warmup` steps it grows to that evenly."""
     return Rate("constant", rate, warmup=warmup)
 
 
+@checked
 def cosine(first: float, last: float, *, steps: int, warmup: int = 0) -> Rate:
     """Along half a cosine from `first` to `last` in so many steps. Loshchilov
     and Hutter, "SGDR" (2017), without restarts."""
     return Rate("cosine", first, last, steps, warmup)
 
 
+@checked
 def linear_rate(first: float, last: float, *, steps: int,
                 warmup: int = 0) -> Rate:
     """Evenly from `first` to `last` in so many steps."""
@@ -56,6 +69,11 @@ class Optimiser:
     rate: Union[Rate, Tensor]
     rules: List[_native.Rule]
 
+    def __reduce__(self) -> Any:
+        raise TypeError("an optimiser cannot be pickled or copied; call the "
+                        "function that made it again")
+
+    @checked
     def clipped(self, max_norm: float) -> Optimiser:
         """The same after all gradients together are scaled to that norm at
         most, as torch.nn.utils.clip_grad_norm_ does."""
@@ -65,16 +83,18 @@ class Optimiser:
 
 def _optimiser(rate: RateLike, rule: _native.Rule) -> Optimiser:
     if not isinstance(rate, (Rate, Tensor)):
-        rate = Rate("constant", float(rate))
+        rate = Rate("constant", float(rate + 0.0))
     return Optimiser(rate, [rule])
 
 
+@checked
 def sgd(rate: RateLike, *, momentum: float = 0.0,
         weight_decay: float = 0.0, nesterov: bool = False) -> Optimiser:
     """Stochastic gradient descent."""
     return _optimiser(rate, _native.sgd(momentum, weight_decay, nesterov))
 
 
+@checked
 def adam(rate: RateLike = 1e-3, *, beta1: float = 0.9,
          beta2: float = 0.999, epsilon: float = 1e-8, weight_decay: float = 0.0,
          amsgrad: bool = False) -> Optimiser:
@@ -83,6 +103,7 @@ def adam(rate: RateLike = 1e-3, *, beta1: float = 0.9,
         rate, _native.adam(beta1, beta2, epsilon, weight_decay, amsgrad))
 
 
+@checked
 def adamw(rate: RateLike = 1e-3, *, beta1: float = 0.9,
           beta2: float = 0.999, epsilon: float = 1e-8,
           weight_decay: float = 1e-2, amsgrad: bool = False) -> Optimiser:
@@ -91,6 +112,7 @@ def adamw(rate: RateLike = 1e-3, *, beta1: float = 0.9,
         rate, _native.adamw(beta1, beta2, epsilon, weight_decay, amsgrad))
 
 
+@checked
 def rmsprop(rate: RateLike = 1e-2, *, alpha: float = 0.99,
             epsilon: float = 1e-8, weight_decay: float = 0.0,
             momentum: float = 0.0, centered: bool = False) -> Optimiser:
@@ -99,12 +121,14 @@ def rmsprop(rate: RateLike = 1e-2, *, alpha: float = 0.99,
         rate, _native.rmsprop(alpha, epsilon, weight_decay, momentum, centered))
 
 
+@checked
 def lion(rate: RateLike = 1e-4, *, beta1: float = 0.9,
          beta2: float = 0.99, weight_decay: float = 0.0) -> Optimiser:
     """Chen et al., "Symbolic Discovery of Optimization Algorithms" (2023)."""
     return _optimiser(rate, _native.lion(beta1, beta2, weight_decay))
 
 
+@checked
 def muon(rate: RateLike = 1e-3, *, momentum: float = 0.95,
          weight_decay: float = 0.1, nesterov: bool = True) -> Optimiser:
     """Jordan et al., "Muon" (2024): of matrices only."""

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Generation: a language model continues sequences, token by token.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <optional>
+#include <utility>
+
+#include "python/native/arrays.h"
+#include "python/native/blocks.h"
+#include "python/native/session.h"
+
+namespace py = pybind11;
+
+namespace ocannl::python {
+namespace {
+
+class Generation {
+ public:
+  // `logits` is what the block was applied to: its parameters get values.
+  Generation(const Block& block, const Node& logits, int64_t batch,
+             double temperature, int64_t top_k)
+      : session_(block.session) {
+    session_->CheckProcess();
+    if (block.next == nullptr) {
+      Raise("only the logits of decoder_only() are continued token by token");
+    }
+    Session& s = *session_;
+    const std::lock_guard working(s.working);
+    const ComputedBy before = std::exchange(s.model.computed_by, {});
+    absl::StatusOr<train::Generator> made =
+        Make(block, logits,
+             {.length = block.length,
+              .batch = batch,
+              .sample = {.temperature = temperature, .top_k = top_k}});
+    s.model.computed_by = before;
+    generator_.emplace(Check(std::move(made)));
+  }
+
+  py::object Run(const py::object& prompt, int64_t count) {
+    session_->CheckProcess();
+    const NdArray given = ArrayOf(ViewOf(prompt, DType::kI32, "`prompt`"));
+    absl::StatusOr<NdArray> more;
+    {
+      const Unlocked unlocked(*session_);
+      more = generator_->Generate(given, count);
+    }
+    return ToPython(Check(std::move(more)));
+  }
+
+ private:
+  static absl::StatusOr<train::Generator> Make(
+      const Block& block, const Node& logits,
+      const train::GeneratorOptions& options) {
+    Session& s = *block.session;
+    OCANNL_ASSIGN_OR_RETURN(
+        s.context, train::RunMissingInit(s.model, logits.tensor, s.context));
+    return train::Generator::Make(s.model, options, block.next, s.context);
+  }
+
+  SessionPtr session_;
+  std::optional<train::Generator> generator_;
+};
+
+}  // namespace
+
+void BindGeneration(py::module_& module) {
+  py::class_<Generation>(module, "Generation")
+      .def(py::init<const Block&, const Node&, int64_t, double, int64_t>())
+      .def("run", &Generation::Run);
+}
+
+}  // namespace ocannl::python

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parameters by name, and files of them.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ocannl/train/graph/params_hash.h"
+#include "python/native/arrays.h"
+#include "python/native/session.h"
+
+namespace py = pybind11;
+
+namespace ocannl::python {
+namespace {
+
+std::vector<Tensor> ParametersOf(Session& session) {
+  std::vector<Tensor> parameters;
+  Graph& graph = session.model.graph;
+  for (TensorId id : graph.parameters()) {
+    const auto& source = std::get<ParamSource>(graph[id].source);
+    if (!source.is_input) parameters.push_back({&graph, id});
+  }
+  return parameters;
+}
+
+Tensor ParameterOf(Session& session, const std::string& name) {
+  for (Tensor p : ParametersOf(session)) {
+    if (p.node().name == name) return p;
+  }
+  throw py::key_error(name);
+}
+
+bool IsWritten(const Session& session, Tensor parameter) {
+  const auto info = session.context.InfoOf(parameter.node().name);
+  return info.ok() && info->written;
+}
+
+void SetParameter(Session& session, const std::string& name,
+                  const py::object& values) {
+  const Tensor p = ParameterOf(session, name);
+  const auto shape = session.model.shapes.find(p.id);
+  if (shape == session.model.shapes.end()) {
+    Raise(absl::StrCat("the sizes of `", name, "` are not known yet: call ",
+                       "train() or predict() first"));
+  }
+  NdArray array =
+      ArrayOf(ViewOf(values, p.node().dtype, absl::StrCat("`", name, "`")));
+  const Dims dims = shape->second.dims();
+  if (array.dims() != dims) {
+    Raise(absl::StrCat("`", name, "` has the shape (",
+                       absl::StrJoin(dims, ", "), "), not (",
+                       absl::StrJoin(array.dims(), ", "), ")"));
+  }
+  const std::lock_guard working(session.working);
+  Check(session.context.Write(name, array, Context::Unused::kIsLeft));
+}
+
+py::object GetParameter(Session& session, const std::string& name) {
+  const std::lock_guard working(session.working);
+  const Tensor p = ParameterOf(session, name);
+  if (!IsWritten(session, p)) {
+    Raise(absl::StrCat("`", name, "` has no value yet: call train() or ",
+                       "predict() first"));
+  }
+  return py::cast(Check(ReadArray(session.context, name)));
+}
+
+std::vector<Array> WrittenArrays(Session& session) {
+  std::vector<Array> arrays;
+  for (Tensor p : ParametersOf(session)) {
+    if (!IsWritten(session, p)) continue;
+    for (Array& array : Check(train::ParamArrays(session.model, p))) {
+      arrays.push_back(std::move(array));
+    }
+  }
+  return arrays;
+}
+
+}  // namespace
+
+void BindParameters(py::module_& module) {
+  module.def("parameters", [](const SessionPtr& session) {
+    std::vector<std::string> names;
+    for (Tensor p : ParametersOf(*session)) names.push_back(p.node().name);
+    return names;
+  });
+  // The name, the rows, empty if they are not known yet, and the dtype of each.
+  module.def("described", [](const SessionPtr& session) {
+    std::vector<std::array<std::string, 3>> described;
+    for (Tensor p : ParametersOf(*session)) {
+      const auto shape = session->model.shapes.find(p.id);
+      const bool is_known = shape != session->model.shapes.end();
+      described.push_back({p.node().name,
+                           is_known ? ToString(shape->second) : "",
+                           std::string(Name(p.node().dtype))});
+    }
+    return described;
+  });
+  module.def("get_parameter",
+             [](const SessionPtr& session, const std::string& name) {
+               return GetParameter(*session, name);
+             });
+  module.def(
+      "set_parameter",
+      [](const SessionPtr& session, const std::string& name,
+         const py::object& values) { SetParameter(*session, name, values); });
+  module.def("params_hash", [](const SessionPtr& session,
+                               const std::vector<std::string>& names) {
+    const std::lock_guard working(session->working);
+    std::vector<Tensor> parameters;
+    for (const std::string& name : names) {
+      parameters.push_back(ParameterOf(*session, name));
+    }
+    return Check(train::ParamsHash(session->context, parameters));
+  });
+  module.def("save", [](const SessionPtr& session, const std::string& path) {
+    const std::lock_guard working(session->working);
+    Check(train::SaveParams(path, WrittenArrays(*session), session->context));
+  });
+  module.def("load", [](const SessionPtr& session, const std::string& path,
+                        const std::map<std::string, std::string>& names,
+                        bool allow_missing, bool allow_extra) {
+    const std::lock_guard working(session->working);
+    Check(train::RestoreParams(path, WrittenArrays(*session), session->context,
+                               {.names = names,
+                                .allow_missing = allow_missing,
+                                .allow_extra = allow_extra}));
+  });
+}
+
+}  // namespace ocannl::python

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a model compiles: steps of a training, predictions and generators."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any, Dict, Iterable, List, Sequence, Tuple, Union
+
+import ocannl
+from ocannl import _native
+from ocannl._errors import Error, a, checked, here, no_attribute
+from ocannl._optim import Optimiser, Rate
+from ocannl._tensor import Tensor
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+def _by_name(call: str, names: Iterable[str]) -> TypeError:
+    """Arrays were not given as keywords."""
+    usage = ", ".join(f"{name}=array" for name in names)
+    return TypeError(f"arrays are given by name: {call}({usage})")
+
+
+def _in_order(roots: Sequence[Tensor]) -> List[Tensor]:
+    """All tensors of an expression, operands first."""
+    order: Dict[int, Tensor] = {}
+    left: List[Tuple[Tensor, bool]] = [(root, False) for root in roots[::-1]]
+    while left:
+        tensor, is_done = left.pop()
+        if id(tensor) in order:
+            continue
+        if is_done:
+            order[id(tensor)] = tensor
+            continue
+        left.append((tensor, True))
+        left.extend((parent, False) for parent in tensor.parents[::-1])
+    return list(order.values())
+
+
+def _inputs_of(roots: Sequence[Tensor]) -> Dict[str, Tensor]:
+    inputs: Dict[str, Tensor] = {}
+    for tensor in _in_order(roots):
+        if tensor.input is None:
+            continue
+        name = tensor.input[0]
+        if inputs.setdefault(name, tensor) is not tensor:
+            raise Error(f"two inputs are called `{name}`; give them two names")
+    return inputs
+
+
+def _values(what: str, keys: Sequence[str], given: Dict[str, Any],
+            known: Dict[str, Tensor]) -> List[Any]:
+    """The values of `keys`, of what a caller gave."""
+    for key in given:
+        if key not in known:
+            names = ", ".join(known) or "none"
+            raise TypeError(f"{what} has no input `{key}`; its inputs are: "
+                            f"{names}")
+    for key in known:
+        if key not in given:
+            raise TypeError(f"{what} needs the input `{key}`: give {key}=array")
+    return [given[key] for key in keys]
+
+
+class _Compiled:
+    """What a step and a prediction have in common."""
+
+    __slots__ = ("model", "_inputs")
+    model: ocannl.Model
+    _inputs: Dict[str, Tensor]
+
+    def _code(self) -> _native.Code:
+        raise NotImplementedError
+
+    def _codes(self) -> Iterable[Any]:
+        return [self._code()]
+
+    @checked
+    def explain(self) -> Dict[str, str]:
+        """Each stage from assignments to machine code as text, by name: "cd",
+        "ll", "script", "schedule", "x86"."""
+        return self._code().explain()
+
+    @checked
+    def profile(self) -> str:
+        """Where the time of the calls went, as a table of loop nests. The model
+        was made with profile=True."""
+        return self._code().profile()
+
+    @checked
+    def tune(self, seconds: float = 60.0, *, seed: int = 1) -> str:
+        """Searches so many seconds for a schedule that is faster than the
+        planner's, and uses it from now on: the bits stay the same. Returns a
+        report. Another process searches; nothing else should run meanwhile.
+
+        Of predictions, the code for the batch that the inputs declare is tuned.
+        """
+        code = self._code()
+        tier, threads, _ = self.model._options
+        ran = subprocess.run(
+            [sys.executable, "-c", _TUNE, os.path.dirname(_native.__file__),
+             tier, str(seconds), str(seed), str(threads)],
+            input=code.program(), capture_output=True, text=True, check=False)
+        if ran.returncode != 0:
+            raise Error(ran.stderr.strip().rpartition("Error: ")[2])
+        report, _, script = ran.stdout.partition(_SCRIPT)
+        if script.strip():
+            for each in self._codes():
+                each.rewrite(script)
+        return report
+
+    def __getattr__(self, name: str) -> Any:
+        raise no_attribute(a(type(self).__name__), name)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"a {type(self).__name__} cannot be pickled or copied: "
+                        "make it again from its model")
+
+
+# The program of the process that tunes: it must have no threads.
+_SCRIPT = "\n---script---\n"
+_TUNE = """
+import os, sys
+sys.path.insert(0, os.path.dirname(sys.argv[1]))
+from ocannl import _native
+tier, seconds, seed, threads = sys.argv[2:]
+report, script, ratio = _native.tune(
+    sys.stdin.read(), tier, float(seconds), int(seed), int(threads))
+print(report, script, sep=%r)
+""" % _SCRIPT
+
+
+class Step(_Compiled):
+    """One step of a training. Each call copies its inputs and returns the loss
+    as it was before the update, without waiting for it: float() waits."""
+
+    __slots__ = ("_native", "_keys", "__weakref__")
+
+    @checked
+    def __init__(self, model: ocannl.Model, loss: Tensor,
+                 optimiser: Optimiser) -> None:
+        if not isinstance(optimiser, Optimiser):
+            raise TypeError("train() needs an optimiser, such as "
+                            "ocannl.adamw(1e-3)")
+        self.model = model
+        self._inputs = _inputs_of([loss])
+        self._native = _native.Step(
+            model._session, loss._node, _native.chain(optimiser.rules),
+            self._rate(model, optimiser.rate),
+            [(name, each._node) for name, each in self._inputs.items()])
+        self._keys = [key for key, _ in self._native.keys()]
+
+    @staticmethod
+    def _rate(model: ocannl.Model, rate: Union[Rate, Tensor]) -> _native.Node:
+        if isinstance(rate, Tensor):
+            model._own(rate)
+            return rate._node
+        return _native.rate(model._session, rate.kind, rate.first, rate.last,
+                            rate.steps, rate.warmup, _native.Where(*here()))
+
+    def __call__(self, *arrays: Any, **inputs: Any) -> _native.Loss:
+        """The loss before the update, of one array for each input: of the
+        shape that the input declares, and of its dtype."""
+        if arrays:
+            raise _by_name("step", self._inputs)
+        if len(inputs) == len(self._inputs):
+            loss = self._native.run(inputs)
+            if loss is not None:
+                return loss
+        values = _values("the step", self._keys, inputs, self._inputs)
+        loss = self._native.run(dict(zip(self._keys, values)))
+        assert loss is not None
+        return loss
+
+    def _code(self) -> _native.Code:
+        return self._native
+
+    @property
+    def count(self) -> int:
+        """How many steps were made: schedules and dropout depend on it."""
+        return self._native.count
+
+    @checked
+    def save(self, path: Path) -> None:
+        """Writes all that the training needs to go on: parameters, states of
+        the optimiser and of layers, and the number of steps."""
+        self._native.save(os.fspath(path))
+
+    @checked
+    def load(self, path: Path) -> None:
+        """Reads that: later steps have the bits that they would have had."""
+        self._native.load(os.fspath(path))
+
+
+class Predictor(_Compiled):
+    """Tensors as a function of inputs, which may have any batch."""
+
+    __slots__ = ("_outputs", "_places", "_order", "_compiled", "__weakref__")
+
+    @checked
+    def __init__(self, model: ocannl.Model, outputs: Sequence[Tensor]) -> None:
+        self.model = model
+        self._outputs = tuple({id(each): each for each in outputs}.values())
+        ids = [id(each) for each in self._outputs]
+        self._places = [ids.index(id(each)) for each in outputs]
+        self._order = _in_order(outputs)
+        self._inputs = _inputs_of(outputs)
+        self._compiled: Dict[Tuple[str, ...], _native.Forward] = {}
+
+    def __call__(self, *arrays: Any, **inputs: Any) -> Any:
+        """The value of the tensor, or a list of those of several, for one array
+        for each input: of any batch, with the other axes of the input."""
+        if arrays:
+            raise _by_name("predict", self._inputs)
+        _values("the prediction", [], inputs, self._inputs)
+        rows = {name: self._rows(each, inputs[name])
+                for name, each in self._inputs.items()}
+        code = self._code_for(rows)
+        results = code.run([inputs[key] for key, _ in code.keys()])
+        if len(self._places) == 1:
+            return results[0]
+        return [results[place] for place in self._places]
+
+    def _code(self) -> _native.Code:
+        """The code for the batch that the inputs declare."""
+        return self._code_for({name: each.input[1]
+                               for name, each in self._inputs.items()
+                               if each.input is not None})
+
+    @staticmethod
+    def _rows(tensor: Tensor, values: Any) -> str:
+        """The rows of an input with the batch that the values have."""
+        name, rows, dtype = tensor.input or ("", "", "")
+        batch, bar, rest = rows.rpartition("|")
+        if not bar or not batch:
+            return rows
+        shape = _native.shape_of(values, dtype, f"`{name}`")
+        if 0 in shape:
+            raise Error(f"`{name}` has the shape {shape}, of no cells; give 1 "
+                        "example or more")
+        others = sum(len(row.split(",")) for row in rest.split("->") if row)
+        if len(shape) < others:
+            raise Error(f"`{name}` has the shape {shape}, but `{rows}` has "
+                        f"{others} axes beside the batch")
+        return ",".join(map(str, shape[:len(shape) - others])) + "|" + rest
+
+    def _code_for(self, rows: Dict[str, str]) -> _native.Forward:
+        """The code for inputs of those rows."""
+        key = tuple(rows.values())
+        if key not in self._compiled:
+            nodes: Dict[int, _native.Node] = {}
+            for tensor in self._order:
+                if tensor.input is not None:
+                    name, _, dtype = tensor.input
+                    nodes[id(tensor)] = self.model._session.input(
+                        name, rows[name], dtype, _native.Where(*here()))
+                    continue
+                nodes[id(tensor)] = tensor._apply(
+                    [nodes[id(parent)] for parent in tensor.parents], False)
+            self._compiled[key] = _native.Forward(
+                self.model._session,
+                [nodes[id(output)] for output in self._outputs],
+                [(name, nodes[id(each)])
+                 for name, each in self._inputs.items()])
+        return self._compiled[key]
+
+
+class Generator:
+    """What continues sequences of tokens; see Model.generator."""
+
+    __slots__ = ("_native", "_batch")
+
+    def __init__(self, logits: Tensor, batch: int, temperature: float,
+                 top_k: int) -> None:
+        if logits.block is None:
+            raise Error(f"`{logits.name}` is not the logits of decoder_only(), "
+                        "which continues sequences")
+        self._batch = batch
+        self._native = _native.Generation(logits.block, logits._node, batch,
+                                          temperature, top_k)
+
+    @checked
+    def __call__(self, prompt: Any, count: int) -> _native.Array:
+        """The `count` tokens after each row of `prompt`, i32 of the shape
+        (batch, given): (batch, count). It reads the parameters as they are."""
+        return self._native.run(prompt, count)

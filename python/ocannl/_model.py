@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Model: tensors, what trains them, and the parameters by name.
+
+    model = ocannl.Model(seed=1)
+    x = model.input("x", "10|2")
+    y = model.input("y", "10|1")
+    scores = ocannl.mlp(x, [16, 1])
+    step = model.train(ocannl.mean_squared_error(scores, y),
+                       ocannl.adamw(1e-3))
+    loss = step(x=points, y=labels)      # float(loss) is the number
+    answers = model.predict(scores)(x=other_points)
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import html
+import os
+import re
+from typing import Any, Dict, Iterator, List, Optional, Union
+
+from ocannl import _native
+from ocannl._errors import Error, a, checked, here, no_attribute
+from ocannl._handles import Generator, Path, Predictor, Step
+from ocannl._optim import Optimiser
+from ocannl._tensor import Tensor, check_name
+
+def tiers() -> List[str]:
+    """The tiers that this machine can run, the interpreter first; "cuda" is not
+    among them: see `device_count`."""
+    return _native.tiers()
+
+
+@checked
+def device_count(tier: str) -> int:
+    """How many devices a tier has: ocannl.Model(tier="cuda:1") is on the second
+    GPU. Models on different devices run at the same time in threads."""
+    return _native.num_devices(tier)
+
+
+class Model(collections.abc.MutableMapping[str, _native.Array]):
+    """A graph with its parameters, which it maps by name to arrays.
+
+    `tier` is what runs the code: "auto", "interp", "x86", "x86-avx2",
+    "x86-avx512" or "cuda"; all of them compute the same bits. `threads` is how
+    many run one routine; 0: one a processor. With `profile`, each part of a
+    routine is timed: see `profile()`. Threads that use one model take turns.
+    """
+
+    __slots__ = ("_session", "_names", "_by_name", "_options", "__weakref__")
+
+    @checked
+    def __init__(self, seed: int = 1, *, tier: str = "auto", threads: int = 0,
+                 profile: bool = False) -> None:
+        if isinstance(seed, int) and not 0 <= seed < 2 ** 32:
+            raise Error(f"seed={seed}; give one from 0 to 2^32 - 1")
+        if isinstance(threads, int) and not 0 <= threads <= 1024:
+            raise Error(f"threads={threads}; give 0, for all processors, to "
+                        "1024")
+        self._session = _native.Session(tier, seed, threads, profile)
+        self._options = (tier, threads, profile)
+        self._names: Dict[str, int] = {}
+        # Inputs, constants and what has a name: texts may mention them.
+        self._by_name: Dict[str, Tensor] = {}
+
+    # Tensors.
+
+    @checked
+    def input(self, name: str, rows: str, dtype: str = "f32") -> Tensor:
+        """An array that each call gives: its sizes as batch|input->output, such
+        as "10|2". Predictions may have another batch."""
+        if not name.isidentifier():
+            raise Error(f"`{name}` is not a name of an input, which calls give "
+                        "as a keyword; give letters, digits and `_`")
+        where = _native.Where(*here())
+        made = Tensor(
+            self, [],
+            lambda nodes, training: self._session.input(name, rows, dtype,
+                                                        where),
+            input=(name, rows, dtype))
+        self._by_name[made.name] = made
+        return made
+
+    @checked
+    def constant(self, name: str, values: Any, rows: str,
+                 dtype: str = "f32") -> Tensor:
+        """An array that is part of the model: a copy of `values`."""
+        check_name(name)
+        where = _native.Where(*here())
+        node = self._session.constant(name, values, rows, dtype, where)
+        made = Tensor(self, [], lambda nodes, training: node)
+        self._by_name[made.name] = made
+        return made
+
+    def step_number(self) -> Tensor:
+        """The number of the step, from 0; 0 in predictions. A learning rate may
+        be an expression of it: ocannl.sgd(0.1 / (1 + model.step_number()))."""
+        where = _native.Where(*here())
+        node = self._session.step_number(where)
+        return Tensor(self, [], lambda nodes, training: node)
+
+    def uniform(self) -> Tensor:
+        """Random numbers in [0, 1), others in each step; the shape is that of
+        the use."""
+        where = _native.Where(*here())
+        node = self._session.uniform(where)
+        return Tensor(self, [], lambda nodes, training: node)
+
+    def normal(self) -> Tensor:
+        """Random numbers of a standard normal distribution, likewise."""
+        where = _native.Where(*here())
+        node = self._session.normal(where)
+        return Tensor(self, [], lambda nodes, training: node)
+
+    @checked
+    def parse(self, text: str, **names: Union[Tensor, float]) -> Tensor:
+        """What a text in the notation says; ocannl/NOTATION.md describes it.
+        The names in it are keywords, inputs and other tensors with names of the
+        model, or parameters that a text declares:
+
+            model.parse("{w} * x + {b; o=[16]}", x=x)
+        """
+        where = _native.Where(*here())
+        # They are operands: a prediction for another batch has others of them.
+        names = {**self._mentioned(text), **names}
+        tensors = {key: value for key, value in names.items()
+                   if isinstance(value, Tensor)}
+        numbers = {key: value for key, value in names.items()
+                   if key not in tensors}
+        for tensor in tensors.values():
+            self._own(tensor)
+        declared = None  # which parameters: later calls have the same
+
+        def apply(nodes: List[_native.Node], training: bool) -> _native.Node:
+            nonlocal declared
+            del training
+            given = {**dict(zip(tensors, nodes)), **numbers}
+            node, declared = self._session.parse(text, given, declared, where)
+            return node
+
+        return Tensor(self, list(tensors.values()), apply)
+
+    def _mentioned(self, text: str) -> Dict[str, Tensor]:
+        """The tensors of the model that a text names."""
+        code = re.sub(r'"[^"]*"', "", text)  # without specs
+        declared = set(re.findall(r"\{\s*(\w+)", code))
+        words = set(re.findall(r"[^\W\d]\w*", code)) - declared
+        return {name: tensor for name, tensor in self._by_name.items()
+                if name in words}
+
+    def _free_name(self, base: str) -> str:
+        """The name of a layer that has none: linear, linear2, ..."""
+        self._names[base] = self._names.get(base, 0) + 1
+        count = self._names[base]
+        return base if count == 1 else f"{base}{count}"
+
+    # What runs.
+
+    @checked
+    def train(self, loss: Tensor, optimiser: Optimiser) -> Step:
+        """Compiles one step that makes `loss`, of one cell, smaller. Parameters
+        that have no values get their first ones."""
+        self._own(loss)
+        return Step(self, loss, optimiser)
+
+    @checked
+    def predict(self, *outputs: Tensor) -> Predictor:
+        """The value of one tensor, or a list of those of several, as a function
+        of the inputs. It compiles for a batch when that is given first."""
+        if not outputs:
+            raise TypeError("predict() needs a tensor")
+        for output in outputs:
+            self._own(output)
+        return Predictor(self, outputs)
+
+    def generator(self, logits: Tensor, *, batch: int = 1,
+                  temperature: float = 0.0, top_k: int = 0) -> Generator:
+        """What continues sequences by the language model of `logits`, those of
+        decoder_only(): one token costs one place, because keys and values of
+        the places before are kept.
+
+        `temperature` 0 takes the greatest logit; else tokens are drawn, of the
+        `top_k` greatest if that is not 0.
+        """
+        self._own(logits)
+        if batch < 1:
+            raise Error(f"batch={batch}; give 1 sequence or more")
+        return Generator(logits, batch, temperature, top_k)
+
+    @checked
+    def explain(self, *outputs: Tensor) -> Dict[str, str]:
+        """Each stage from assignments to machine code as text, by name: "cd",
+        "ll", "script", "schedule", "x86"."""
+        return self.predict(*outputs).explain()
+
+    @checked
+    def profile(self) -> str:
+        """Where the time of all models went, as tables of loop nests, the
+        routine that took longest first. Of models with profile=True."""
+        if not self._options[2]:
+            raise Error("no time is measured; make the model with profile=True")
+        return _native.profile()
+
+    def tier_report(self) -> str:
+        """Which routines ran on which tier so far, and why."""
+        return _native.tier_report(self._session)
+
+    def _own(self, tensor: Tensor) -> None:
+        if not isinstance(tensor, Tensor):
+            fix = ("; give several tensors as several arguments"
+                   if isinstance(tensor, (list, tuple)) else "")
+            raise TypeError(f"{a(type(tensor).__name__)} is not a tensor{fix}")
+        if tensor.model is not self:
+            raise Error(f"`{tensor.name}` is a tensor of another model; make "
+                        "it in this one")
+
+    # Parameters.
+
+    def __getitem__(self, name: str) -> _native.Array:
+        """A copy of the value of a parameter, whose memory NumPy shares."""
+        self._check_parameter(name)
+        return _native.get_parameter(self._session, name)
+
+    def __setitem__(self, name: str, values: Any) -> None:
+        self._check_parameter(name)
+        _native.set_parameter(self._session, name, values)
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("parameters of a model cannot be deleted")
+
+    def _check_parameter(self, name: object) -> None:
+        if name in self:
+            return
+        known = ", ".join(self) or "none"
+        raise _NoParameter(f"there is no parameter {name!r}; the model has: {known}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_session", "_names", "_by_name", "_options"):
+            raise AttributeError(name)
+        if name in self:
+            raise AttributeError(f"a parameter is an item: model[{name!r}]")
+        raise no_attribute("a model", name)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a model cannot be pickled or copied: save its "
+                        "parameters by model.save(path), and make it again")
+
+    def __repr__(self) -> str:
+        return f"<ocannl.Model of {len(self)} parameters>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{name}</td><td>{html.escape(rows)}</td><td>{dtype}</td>"
+            "</tr>" for name, rows, dtype in _native.described(self._session))
+        return ("<table><tr><th>parameter</th><th>batch|input-&gt;output</th>"
+                f"<th>dtype</th></tr>{rows}</table>")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_native.parameters(self._session))
+
+    def __len__(self) -> int:
+        return len(_native.parameters(self._session))
+
+    def __contains__(self, name: object) -> bool:
+        return name in _native.parameters(self._session)
+
+    # Models are equal if they are the same one.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    @checked
+    def params_hash(self) -> str:
+        """16 hexadecimal digits of the names, dtypes, sizes and bits of all
+        parameters: equal trainings have equal ones."""
+        return _native.params_hash(self._session, list(self))
+
+    @checked
+    def save(self, path: Path) -> None:
+        """Writes the parameters to a .npz or .safetensors file."""
+        _native.save(self._session, os.fspath(path))
+
+    @checked
+    def load(self, path: Path, *, names: Optional[Dict[str, str]] = None,
+             allow_missing: bool = False, allow_extra: bool = False) -> None:
+        """Reads them; `names` says what parameters are called in the file where
+        that is another name."""
+        _native.load(self._session, os.fspath(path), names or {}, allow_missing,
+                     allow_extra)
+
+
+class _NoParameter(KeyError):
+    """A KeyError that is shown as a text."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
