@@ -368,10 +368,7 @@ TEST_F(ParseTest, Moons) {
 // 0.1 seconds. A scan for each level of brackets would take half a minute.
 TEST_F(ParseTest, TimeIsLinearInTheLength) {
   std::string sums = "x", numbers = "1";
-  for (int k = 0; k < 4000; ++k) {
-    absl::StrAppend(&sums, " + x");
-    absl::StrAppend(&numbers, "; 1");
-  }
+  for (int k = 0; k < 4000; ++k) sums += " + x", numbers += "; 1";
   std::string deep[] = {sums, absl::StrCat("[", numbers, "]"), sums};
   const std::pair<const char*, const char*> brackets[] = {
       {"(", ")"}, {"[", "]"}, {"{q = ", "}"}};
