@@ -53,7 +53,7 @@ ROOMS = {
     "ocannl/core/codegen": 800,
     "ocannl/core/index": 1_350,
     "ocannl/core/loop": 3_900,
-    "ocannl/core/notation": 4_600,
+    "ocannl/core/notation": 4_650,
     "ocannl/core/ops": 3_600,
     "ocannl/core/opt": 2_470,
     "ocannl/core/runtime": 4_150,
