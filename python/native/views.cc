@@ -67,11 +67,24 @@ ArrayView ViewOfBuffer(const py::handle& object,
   if (type == nullptr) {
     RaiseWrongType(object, ElementsOf(object, format), wanted, what);
   }
-  return {.data = static_cast<const std::byte*>(buffer.buf),
-          .dtype = type->dtype,
-          .dims = {buffer.shape, buffer.shape + buffer.ndim},
-          .strides = {buffer.strides, buffer.strides + buffer.ndim},
-          .owner = std::move(held)};
+  // Of ctypes, strides are null; of an exporter without axes, shapes too.
+  ArrayView view = {.data = static_cast<const std::byte*>(buffer.buf),
+                    .dtype = type->dtype,
+                    .dims = {},
+                    .strides = {},
+                    .owner = nullptr};
+  if (buffer.shape != nullptr) {
+    view.dims.assign(buffer.shape, buffer.shape + buffer.ndim);
+  } else if (buffer.ndim > 0) {
+    view.dims = {buffer.len / buffer.itemsize};
+  }
+  if (buffer.strides != nullptr) {
+    view.strides.assign(buffer.strides, buffer.strides + buffer.ndim);
+  } else {
+    view.strides = RowMajorStrides(view.dims, buffer.itemsize);
+  }
+  view.owner = std::move(held);
+  return view;
 }
 
 // Of NumPy with the dtypes of ml_dtypes, for which the buffer protocol has no
@@ -258,6 +271,33 @@ void CopyAxis(const ArrayView& view, size_t axis, const std::byte* from,
   }
 }
 
+void CheckType(const ArrayView& view, const py::handle& object, DType wanted,
+               const std::string& what) {
+  if (view.dtype != wanted) {
+    RaiseWrongType(object, Name(view.dtype), wanted, what);
+  }
+}
+
+// Of objects that do not have the buffer protocol.
+ArrayView ViewOfOthers(const py::handle& object, DType wanted,
+                       const std::string& what) {
+  std::optional<ArrayView> view = ViewOfNarrowFloats(object, what);
+  if (!view && py::hasattr(object, "__dlpack__")) {
+    view = ViewOfDlpack(object, wanted, what);
+  } else if (!view && py::hasattr(object, "__array__")) {  // as of pandas
+    const py::object array = object.attr("__array__")();
+    std::shared_ptr<HeldBuffer> cells = BufferOf(array);
+    if (cells == nullptr) {
+      RaiseWrongType(object, ElementsOf(array, ""), wanted, what);
+    }
+    view = ViewOfBuffer(array, std::move(cells), wanted, what);
+  } else if (!view) {
+    return ViewOfNumbers(object, wanted, what);
+  }
+  CheckType(*view, object, wanted, what);
+  return *std::move(view);
+}
+
 }  // namespace
 
 ArrayView::Sizes RowMajorStrides(absl::Span<const int64_t> dims, int64_t size) {
@@ -287,33 +327,15 @@ void ArrayView::CopyTo(std::byte* to) const {
 
 ArrayView ViewOf(const py::handle& object, DType wanted,
                  const std::string& what) {
-  ArrayView view;
-  if (std::shared_ptr<HeldBuffer> buffer = BufferOf(object)) {
-    // NumPy's own class is static, and so are those of Python.
-    if (PyType_HasFeature(Py_TYPE(object.ptr()), Py_TPFLAGS_HEAPTYPE) != 0 &&
-        py::hasattr(object, "mask")) {
-      Raise(
-          absl::StrCat(what, " is a masked array; fill it, as by .filled(0)"));
-    }
-    view = ViewOfBuffer(object, std::move(buffer), wanted, what);
-  } else if (std::optional<ArrayView> narrow =
-                 ViewOfNarrowFloats(object, what)) {
-    view = *std::move(narrow);
-  } else if (py::hasattr(object, "__dlpack__")) {
-    view = ViewOfDlpack(object, wanted, what);
-  } else if (py::hasattr(object, "__array__")) {  // of pandas, for example
-    const py::object array = object.attr("__array__")();
-    std::shared_ptr<HeldBuffer> cells = BufferOf(array);
-    if (cells == nullptr) {
-      RaiseWrongType(object, ElementsOf(array, ""), wanted, what);
-    }
-    view = ViewOfBuffer(array, std::move(cells), wanted, what);
-  } else {
-    return ViewOfNumbers(object, wanted, what);
+  std::shared_ptr<HeldBuffer> buffer = BufferOf(object);
+  if (buffer == nullptr) return ViewOfOthers(object, wanted, what);
+  // NumPy's own class is static; those that Python defines are not.
+  if (PyType_HasFeature(Py_TYPE(object.ptr()), Py_TPFLAGS_HEAPTYPE) != 0 &&
+      py::hasattr(object, "mask")) {
+    Raise(absl::StrCat(what, " is a masked array; fill it, as by .filled(0)"));
   }
-  if (view.dtype != wanted) {
-    RaiseWrongType(object, Name(view.dtype), wanted, what);
-  }
+  ArrayView view = ViewOfBuffer(object, std::move(buffer), wanted, what);
+  CheckType(view, object, wanted, what);
   return view;
 }
 

@@ -42,7 +42,7 @@ __all__ += _functions.__all__
 
 
 def __getattr__(name: str) -> Any:
-    raise _errors.no_attribute("ocannl", name)
+    raise _errors.no_attribute("ocannl", name, __all__)
 
 
 # Messages and documentation name things as users import them.

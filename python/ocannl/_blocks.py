@@ -11,11 +11,12 @@ and "zeros".
 
 from __future__ import annotations
 
+import numbers
 from typing import Any, Callable, Optional, Sequence, Union
 
 from ocannl import _native
 from ocannl._errors import Error, a, checked, here
-from ocannl._tensor import Tensor
+from ocannl._tensor import Tensor, check_name
 
 _INIT = "kaiming_uniform"
 
@@ -27,6 +28,8 @@ def _block(make: Callable[..., _native.Block], name: str, default: str,
     if not isinstance(operands[0], Tensor):
         raise TypeError(f"{default}() needs a tensor")
     model = operands[0].model
+    if name:
+        check_name(name)
     where = _native.Where(*here())
     block = make(model._session, name or model._free_name(default), *options,
                  where)
@@ -52,9 +55,12 @@ def linear(x: Tensor, outputs: Union[int, Sequence[int], None] = None, *,
     """w @ x + b, where all output axes of `x` are contracted: batch|inputs
     gives batch|outputs. Without outputs, as many as the use of the result
     wants. Parameters: w, inputs->outputs, and b, outputs."""
-    sizes = [outputs] if isinstance(outputs, int) else outputs
-    return _block(_native.linear, name, "linear", [x],
-                  None if sizes is None else list(sizes), bias, init)
+    sizes = None
+    if isinstance(outputs, numbers.Integral):
+        sizes = [int(outputs)]
+    elif outputs is not None:
+        sizes = list(outputs)  # type: ignore[arg-type]
+    return _block(_native.linear, name, "linear", [x], sizes, bias, init)
 
 
 @checked

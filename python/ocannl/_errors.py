@@ -2,6 +2,7 @@
 """What goes wrong, and where in the user's program."""
 
 import collections.abc
+import difflib
 import functools
 import inspect
 import numbers
@@ -9,7 +10,7 @@ import os
 import re
 import sys
 import typing
-from typing import Any, Callable, Optional, Tuple, TypeVar
+from typing import Any, Callable, Iterable, Optional, Tuple, TypeVar
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
@@ -67,6 +68,7 @@ _IN_PYTHON = [
     (r"the operations are in ocannl/core/ops/ops\.def",
      "functions of ocannl have the names of operations"),
     (r", or see train::WithSharedParams", ""),
+    (r'as `\+\+ "\.\.\.\|\.\.\. => 0"` gives it', "as .sum() and .mean() give it"),
     (r"in C\+\+", "in Python"),
     (r"a tensor of another graph; make that in the graph of the text",
      "a tensor of another model; make it in this one"),
@@ -95,11 +97,27 @@ _HINTS = {
     "backward": "a call of the step that model.train(loss, optimiser) returns "
                 "computes the gradients and updates the parameters",
     "copy": "tensors are expressions, which never change",
+    "batch_size": "ocannl.fit(step, examples, batch_size=...) makes batches",
+    "compile": "model.train() and model.predict() compile",
+    "cpu": "model.predict(tensor)(...) computes values",
     "cuda": "ocannl.Model(tier=\"cuda\") runs on a GPU",
+    "DataLoader": "ocannl.fit(step, examples, batch_size=...) makes batches",
+    "dot": "a @ b multiplies tensors",
+    "epochs": "ocannl.fit(step, examples, epochs=...) runs a training loop",
+    "eval": "predictions are never in training mode",
+    "fit": "ocannl.fit(step, examples, batch_size=...) runs a training loop",
     "flatten": ".reshape(\"|_\") makes one axis",
+    "float32": "dtypes are names: \"f32\"",
+    "int32": "dtypes are names: \"i32\"",
     "float": ".to(\"f32\") converts a tensor",
     "grad": "steps compute gradients: model.train(loss, optimiser)",
     "item": "model.predict(tensor)(...) computes values",
+    "load": "model.load(path) reads parameters",
+    "manual_seed": "ocannl.Model(seed=1) has a seed",
+    "matmul": "a @ b multiplies tensors",
+    "mean": "it is a method: x.mean(), x.mean(\"b|i => b|\")",
+    "Module": "layers are functions: ocannl.linear(x, 64)",
+    "mse_loss": "it is ocannl.mean_squared_error(values, targets)",
     "nn": "layers are functions: ocannl.linear(x, 64)",
     "no_grad": "predictions compute no gradients; .detach() stops one",
     "numpy": "model.predict(tensor)(...) computes values",
@@ -109,9 +127,12 @@ _HINTS = {
     "permute": "ocannl.einsum(\"a, b => b, a\", x) permutes axes",
     "rand": "model.uniform() has random numbers",
     "randn": "model.normal() has random numbers",
+    "save": "model.save(path) writes parameters",
+    "Sequential": "layers are functions: ocannl.linear(ocannl.relu(x), 64)",
     "squeeze": ".reshape(rows) gives other axes",
     "state_dict": "model.save(path) and model.load(path) keep parameters",
     "step": "a call of what model.train(loss, optimiser) returns is a step",
+    "sum": "it is a method: x.sum(), x.sum(\"b|i => b|\")",
     "T": "ocannl.einsum(\"a, b => b, a\", x) permutes axes",
     "tensor": "an array of each call is model.input(name, rows), one that stays "
               "model.constant(name, values, rows)",
@@ -140,10 +161,14 @@ def a(noun: str) -> str:
     return ("an " if noun[:1] in "aeioAEIO" else "a ") + noun
 
 
-def no_attribute(what: str, name: str) -> AttributeError:
+def no_attribute(what: str, name: str,
+                 known: Iterable[str] = ()) -> AttributeError:
     """The error of a missing attribute, with what users may have meant."""
-    hint = f"; {_HINTS[name]}" if name in _HINTS else ""
-    return AttributeError(f"{what} has no attribute `{name}`{hint}")
+    near = difflib.get_close_matches(
+        name.lower(), [each for each in known if each[0] != "_"], 1)
+    hint = _HINTS.get(name) or (f"did you mean {near[0]}?" if near else "")
+    return AttributeError(f"{what} has no attribute `{name}`" +
+                          (f"; {hint}" if hint else ""))
 
 
 def _words(hint: Any) -> str:
@@ -232,7 +257,7 @@ def _is_ours(error: BaseException) -> bool:
     trace = error.__traceback__
     while trace is not None:
         if not trace.tb_frame.f_code.co_filename.startswith(
-                (_PACKAGE, _LIBRARY, "<frozen")):
+                (_PACKAGE, _LIBRARY, "<frozen", "<string>")):
             return False
         trace = trace.tb_next
     return True

@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterable, List, Sequence, Tuple, Union
 
 import ocannl
 from ocannl import _native
-from ocannl._errors import Error, a, checked, here, no_attribute
+from ocannl._errors import Error, a, checked, here
 from ocannl._optim import Optimiser, Rate
 from ocannl._tensor import Tensor
 
@@ -97,6 +97,8 @@ class _Compiled:
 
         Of predictions, the code for the batch that the inputs declare is tuned.
         """
+        if not seconds > 0:
+            raise Error(f"seconds={seconds}; give more than 0")
         code = self._code()
         tier, threads, _ = self.model._options
         ran = subprocess.run(
@@ -111,11 +113,8 @@ class _Compiled:
                 each.rewrite(script)
         return report
 
-    def __getattr__(self, name: str) -> Any:
-        raise no_attribute(a(type(self).__name__), name)
-
     def __reduce__(self) -> Any:
-        raise TypeError(f"a {type(self).__name__} cannot be pickled or copied: "
+        raise TypeError(f"{a(type(self).__name__)} cannot be pickled or copied: "
                         "make it again from its model")
 
 
@@ -243,7 +242,8 @@ class Predictor(_Compiled):
         others = sum(len(row.split(",")) for row in rest.split("->") if row)
         if len(shape) < others:
             raise Error(f"`{name}` has the shape {shape}, but `{rows}` has "
-                        f"{others} axes beside the batch")
+                        f"{others} {'axis' if others == 1 else 'axes'} beside "
+                        "the batch")
         return ",".join(map(str, shape[:len(shape) - others])) + "|" + rest
 
     def _code_for(self, rows: Dict[str, str]) -> _native.Forward:

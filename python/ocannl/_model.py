@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import collections.abc
 import html
+import keyword
 import os
 import re
 from typing import Any, Dict, Iterator, List, Optional, Union
@@ -69,7 +70,7 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
     def input(self, name: str, rows: str, dtype: str = "f32") -> Tensor:
         """An array that each call gives: its sizes as batch|input->output, such
         as "10|2". Predictions may have another batch."""
-        if not name.isidentifier():
+        if not name.isidentifier() or keyword.iskeyword(name):
             raise Error(f"`{name}` is not a name of an input, which calls give "
                         "as a keyword; give letters, digits and `_`")
         where = _native.Where(*here())
@@ -173,6 +174,7 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
             self._own(output)
         return Predictor(self, outputs)
 
+    @checked
     def generator(self, logits: Tensor, *, batch: int = 1,
                   temperature: float = 0.0, top_k: int = 0) -> Generator:
         """What continues sequences by the language model of `logits`, those of
@@ -229,7 +231,7 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
         raise TypeError("parameters of a model cannot be deleted")
 
     def _check_parameter(self, name: object) -> None:
-        if name in self:
+        if isinstance(name, str) and name in self:
             return
         known = ", ".join(self) or "none"
         raise _NoParameter(f"there is no parameter {name!r}; the model has: {known}")
@@ -239,7 +241,7 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
             raise AttributeError(name)
         if name in self:
             raise AttributeError(f"a parameter is an item: model[{name!r}]")
-        raise no_attribute("a model", name)
+        raise no_attribute("a model", name, dir(Model))
 
     def __reduce__(self) -> Any:
         raise TypeError("a model cannot be pickled or copied: save its "
@@ -262,7 +264,8 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
         return len(_native.parameters(self._session))
 
     def __contains__(self, name: object) -> bool:
-        return name in _native.parameters(self._session)
+        return (isinstance(name, str) and
+                name in _native.parameters(self._session))
 
     # Models are equal if they are the same one.
     __eq__ = object.__eq__
@@ -293,3 +296,7 @@ class _NoParameter(KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+_NoParameter.__name__ = _NoParameter.__qualname__ = "KeyError"
+_NoParameter.__module__ = "builtins"

@@ -11,6 +11,7 @@ defaults; Lion and Muon follow their papers.
 from __future__ import annotations
 
 import dataclasses
+import operator
 from typing import Any, List, Union
 
 from ocannl import _native
@@ -29,6 +30,10 @@ class Rate:
     warmup: int = 0
 
     def __post_init__(self) -> None:
+        if self.kind not in ("constant", "cosine", "linear"):
+            raise Error(f"no schedule \"{self.kind}\"; give constant(), "
+                        "cosine() or linear_rate()")
+        operator.index(self.steps), operator.index(self.warmup)  # may raise
         for rate in (self.first, self.last):
             if not 0 <= rate < float("inf"):
                 raise Error(f"the learning rate is {rate}; it must be finite "
@@ -68,6 +73,11 @@ class Optimiser:
 
     rate: Union[Rate, Tensor]
     rules: List[_native.Rule]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rate, (Rate, Tensor)) or not self.rules:
+            raise TypeError("optimisers are made by functions: "
+                            "ocannl.adamw(1e-3)")
 
     def __reduce__(self) -> Any:
         raise TypeError("an optimiser cannot be pickled or copied; call the "

@@ -157,7 +157,7 @@ class Tensor:
         return self
 
     def __getattr__(self, name: str) -> Any:
-        raise no_attribute("a tensor", name)
+        raise no_attribute("a tensor", name, dir(Tensor))
 
     def __reduce__(self) -> Any:
         raise TypeError("a tensor is a part of its model, which cannot be "
@@ -298,7 +298,8 @@ def number(value: Any) -> Union[int, float]:
             return value
     fix = ("; make an array part of the model by "
            "model.constant(name, array, rows)"
-           if hasattr(value, "__array__") or isinstance(value, list) else "")
+           if hasattr(value, "__array__") or
+           isinstance(value, (list, tuple)) else "")
     raise TypeError(
         f"{a(type(value).__name__)} is not a tensor or a number{fix}")
 

@@ -11,7 +11,8 @@ from ocannl import _native
 from ocannl._errors import no_attribute
 from ocannl._native import Array, Loss
 
-_ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+_ARITHMETIC = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod",
+               "pow")
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python module: what a user of NumPy and PyTorch would try. 20 seconds."""
 
+import array
+import ctypes
 import inspect
 import math
 import os
@@ -366,8 +368,17 @@ class ArraysTest(unittest.TestCase):
         for values in (wanted, np.asfortranarray(wanted),
                        np.repeat(wanted, 2, 0)[::2], wanted[::-1][::-1],
                        wanted.tolist(), memoryview(wanted),
+                       np.ascontiguousarray(wanted[:, ::-1])[:, ::-1],
+                       (ctypes.c_float * 2 * 4).from_buffer(wanted.copy()),
                        ocannl.Array(wanted)):
             np.testing.assert_array_equal(value_of(model, y, x=values), wanted)
+        flat = model.predict(model.input("flat", "8") * 1)
+        for values in (array.array("f", range(8)), (ctypes.c_float * 8)(
+                *range(8)), memoryview(wanted.tobytes()).cast("f")):
+            np.testing.assert_array_equal(flat(flat=values), np.arange(8))
+        one = model.predict(model.input("one", "") * 1)
+        for value in (ctypes.c_float(2), np.float32(2), np.array(2, "f4"), 2):
+            self.assertEqual(float(one(one=value)), 2)
 
     def test_dlpack_of_others(self):
         class Dlpack:  # as a tensor of PyTorch, without the buffer protocol
