@@ -27,14 +27,17 @@ class Generation {
       Raise("only the logits of decoder_only() are continued token by token");
     }
     Session& s = *session_;
-    const std::lock_guard working(s.working);
-    const ComputedBy before = std::exchange(s.model.computed_by, {});
-    absl::StatusOr<train::Generator> made =
-        Make(block, logits,
-             {.length = block.length,
-              .batch = batch,
-              .sample = {.temperature = temperature, .top_k = top_k}});
-    s.model.computed_by = before;
+    const train::GeneratorOptions options = {
+        .length = block.length,
+        .batch = batch,
+        .sample = {.temperature = temperature, .top_k = top_k}};
+    absl::StatusOr<train::Generator> made = absl::UnknownError("");
+    {
+      const Unlocked unlocked(s);
+      const ComputedBy before = std::exchange(s.model.computed_by, {});
+      made = Make(block, logits, options);
+      s.model.computed_by = before;
+    }
     generator_.emplace(Check(std::move(made)));
   }
 

@@ -20,5 +20,6 @@ PYBIND11_MODULE(_native, module) {
   ocannl::python::BindPredictions(module);
   ocannl::python::BindGeneration(module);
   ocannl::python::BindTuning(module);
+  ocannl::python::BindOnnx(module);
   module.attr("__name__") = name;
 }

@@ -23,7 +23,6 @@ class Forward : public CompiledCode {
       : CompiledCode(std::move(session), "predict"), outputs_(outputs) {
     session_->CheckProcess();
     Session& s = *session_;
-    const std::lock_guard working(s.working);
     for (Node& output : outputs_) {
       const TensorNode& node = output.tensor.node();
       // The code of a leaf is empty: that of a copy is not.
@@ -32,9 +31,13 @@ class Forward : public CompiledCode {
       }
       names_.push_back(output.tensor.node().name);
     }
-    const ComputedBy before = std::exchange(s.model.computed_by, {});
-    absl::StatusOr<Routine> routine = Compile(s);
-    s.model.computed_by = before;
+    absl::StatusOr<Routine> routine = absl::UnknownError("");
+    {
+      const Unlocked unlocked(s);
+      const ComputedBy before = std::exchange(s.model.computed_by, {});
+      routine = Compile(s);
+      s.model.computed_by = before;
+    }
     SetRoutine(Check(std::move(routine)), inputs);
     SetStepNumber();
   }

@@ -54,9 +54,11 @@ struct Session {
   Context context{&stream};
   train::Training training;
   int64_t process;
-  // Held by native work on the arrays and the graph. Its holder does not wait
-  // for Python's lock. Recursive: an exception that it raises may start the
-  // garbage collection of Python, whose finalisers may use the model.
+  // Held by native work on the arrays. Its holder does not wait for Python's
+  // lock. Recursive: an exception that it raises may start the garbage
+  // collection of Python, whose finalisers may use the model. What changes the
+  // graph, and compilations, are for one thread at a time: model._lock in
+  // Python.
   mutable std::recursive_mutex working;
 };
 
@@ -91,6 +93,7 @@ void BindArrays(pybind11::module_& module);
 void BindBlocks(pybind11::module_& module);
 void BindCode(pybind11::module_& module);
 void BindGeneration(pybind11::module_& module);
+void BindOnnx(pybind11::module_& module);
 void BindParameters(pybind11::module_& module);
 void BindPredictions(pybind11::module_& module);
 void BindRules(pybind11::module_& module);

@@ -38,11 +38,14 @@ class Step : public CompiledCode {
         loss_name_(loss.tensor.node().name) {
     session_->CheckProcess();
     Session& s = *session_;
-    const std::lock_guard working(s.working);
-    // The code of another step may have computed some of these tensors.
-    const ComputedBy before = std::exchange(s.model.computed_by, {});
-    absl::StatusOr<Routine> routine = Compile(s, rule, rate);
-    s.model.computed_by = before;
+    absl::StatusOr<Routine> routine = absl::UnknownError("");
+    {
+      const Unlocked unlocked(s);
+      // The code of another step may have computed some of these tensors.
+      const ComputedBy before = std::exchange(s.model.computed_by, {});
+      routine = Compile(s, rule, rate);
+      s.model.computed_by = before;
+    }
     SetRoutine(Check(std::move(routine)), inputs);
     step_ = StepNumber();
     for (const Slot& slot : slots_) keys_.emplace_back(slot.key);

@@ -21,7 +21,7 @@ are those of the C++ library, on every tier and with any number of threads.
 
 from typing import Any
 
-from ocannl import _blocks, _errors, _functions, _values  # noqa: F401
+from ocannl import _blocks, _errors, _functions, _values, onnx  # noqa: F401
 from ocannl._blocks import *  # noqa: F403
 from ocannl._errors import Error
 from ocannl._fit import fit
@@ -36,7 +36,7 @@ from ocannl._tensor import Tensor, concat, einmax, einsum
 __all__ = ["Array", "Error", "Generator", "Loss", "Model", "Optimiser",
            "Predictor", "Rate", "Step", "Tensor", "adam", "adamw", "concat",
            "constant", "cosine", "device_count", "einmax", "einsum", "fit",
-           "linear_rate", "lion", "muon", "rmsprop", "sgd", "tiers"]
+           "linear_rate", "lion", "muon", "onnx", "rmsprop", "sgd", "tiers"]
 __all__ += _blocks.__all__
 __all__ += _functions.__all__
 

@@ -31,8 +31,9 @@ def _block(make: Callable[..., _native.Block], name: str, default: str,
     if name:
         check_name(name)
     where = _native.Where(*here())
-    block = make(model._session, name or model._free_name(default), *options,
-                 where)
+    with model._lock:
+        block = make(model._session, name or model._free_name(default),
+                     *options, where)
     return _apply_block(block, operands)
 
 

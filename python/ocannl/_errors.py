@@ -68,7 +68,8 @@ _IN_PYTHON = [
     (r"the operations are in ocannl/core/ops/ops\.def",
      "functions of ocannl have the names of operations"),
     (r", or see train::WithSharedParams", ""),
-    (r'as `\+\+ "\.\.\.\|\.\.\. => 0"` gives it', "as .sum() and .mean() give it"),
+    (r'as `\+\+ "\.\.\.\|\.\.\. => 0"` gives it',
+     "as .sum() and .mean() give it"),
     (r"in C\+\+", "in Python"),
     (r"a tensor of another graph; make that in the graph of the text",
      "a tensor of another model; make it in this one"),
@@ -92,7 +93,8 @@ def in_python(message: str) -> str:
 
 # What users of other libraries write, and what it is here.
 _HINTS = {
-    "array": "ocannl.Array(values, dtype), or model.constant(name, values, rows)",
+    "array": "ocannl.Array(values, dtype) is an array of the host, "
+             "model.constant(name, values, rows) a tensor",
     "astype": ".to(\"i32\") converts a tensor",
     "backward": "a call of the step that model.train(loss, optimiser) returns "
                 "computes the gradients and updates the parameters",
@@ -134,8 +136,8 @@ _HINTS = {
     "step": "a call of what model.train(loss, optimiser) returns is a step",
     "sum": "it is a method: x.sum(), x.sum(\"b|i => b|\")",
     "T": "ocannl.einsum(\"a, b => b, a\", x) permutes axes",
-    "tensor": "an array of each call is model.input(name, rows), one that stays "
-              "model.constant(name, values, rows)",
+    "tensor": "an array of each call is model.input(name, rows), one that "
+              "stays model.constant(name, values, rows)",
     "tolist": "model.predict(tensor)(...) computes values",
     "transpose": "ocannl.einsum(\"a, b => b, a\", x) permutes axes",
     "unsqueeze": ".reshape(rows) gives other axes",
@@ -181,7 +183,7 @@ def _words(hint: Any) -> str:
         return "a function"
     if origin in (list, tuple, collections.abc.Sequence):
         return "a list of " + _words(parts[0]).split(" ", 1)[-1] + "s"
-    if origin is dict:
+    if origin in (dict, collections.abc.Mapping):
         return "a dictionary"
     names = {int: "an integer", float: "a number", str: "a string",
              bool: "True or False", type(None): "None"}

@@ -71,17 +71,15 @@ class _Compiled:
     model: ocannl.Model
     _inputs: Dict[str, Tensor]
 
-    def _code(self) -> _native.Code:
+    def _code(self) -> Union[_native.Step, _native.Forward]:
         raise NotImplementedError
-
-    def _codes(self) -> Iterable[Any]:
-        return [self._code()]
 
     @checked
     def explain(self) -> Dict[str, str]:
         """Each stage from assignments to machine code as text, by name: "cd",
         "ll", "script", "schedule", "x86"."""
-        return self._code().explain()
+        with self.model._lock:
+            return self._code().explain()
 
     @checked
     def profile(self) -> str:
@@ -99,23 +97,24 @@ class _Compiled:
         """
         if not seconds > 0:
             raise Error(f"seconds={seconds}; give more than 0")
-        code = self._code()
+        with self.model._lock:
+            program = self._code().program()
         tier, threads, _ = self.model._options
         ran = subprocess.run(
             [sys.executable, "-c", _TUNE, os.path.dirname(_native.__file__),
              tier, str(seconds), str(seed), str(threads)],
-            input=code.program(), capture_output=True, text=True, check=False)
+            input=program, capture_output=True, text=True, check=False)
         if ran.returncode != 0:
             raise Error(ran.stderr.strip().rpartition("Error: ")[2])
         report, _, script = ran.stdout.partition(_SCRIPT)
         if script.strip():
-            for each in self._codes():
-                each.rewrite(script)
+            with self.model._lock:
+                self._code().rewrite(script)
         return report
 
     def __reduce__(self) -> Any:
-        raise TypeError(f"{a(type(self).__name__)} cannot be pickled or copied: "
-                        "make it again from its model")
+        raise TypeError(f"{a(type(self).__name__)} cannot be pickled or "
+                        "copied: make it again from its model")
 
 
 # The program of the process that tunes: it must have no threads.
@@ -145,10 +144,11 @@ class Step(_Compiled):
                             "ocannl.adamw(1e-3)")
         self.model = model
         self._inputs = _inputs_of([loss])
-        self._native = _native.Step(
-            model._session, loss._node, _native.chain(optimiser.rules),
-            self._rate(model, optimiser.rate),
-            [(name, each._node) for name, each in self._inputs.items()])
+        with model._lock:
+            self._native = _native.Step(
+                model._session, loss._node, _native.chain(optimiser.rules),
+                self._rate(model, optimiser.rate),
+                [(name, each._node) for name, each in self._inputs.items()])
         self._keys = [key for key, _ in self._native.keys()]
 
     @staticmethod
@@ -173,7 +173,7 @@ class Step(_Compiled):
         assert loss is not None
         return loss
 
-    def _code(self) -> _native.Code:
+    def _code(self) -> Union[_native.Step, _native.Forward]:
         return self._native
 
     @property
@@ -185,12 +185,14 @@ class Step(_Compiled):
     def save(self, path: Path) -> None:
         """Writes all that the training needs to go on: parameters, states of
         the optimiser and of layers, and the number of steps."""
-        self._native.save(os.fspath(path))
+        with self.model._lock:
+            self._native.save(os.fspath(path))
 
     @checked
     def load(self, path: Path) -> None:
         """Reads that: later steps have the bits that they would have had."""
-        self._native.load(os.fspath(path))
+        with self.model._lock:
+            self._native.load(os.fspath(path))
 
 
 class Predictor(_Compiled):
@@ -222,7 +224,7 @@ class Predictor(_Compiled):
             return results[0]
         return [results[place] for place in self._places]
 
-    def _code(self) -> _native.Code:
+    def _code(self) -> Union[_native.Step, _native.Forward]:
         """The code for the batch that the inputs declare."""
         return self._code_for({name: each.input[1]
                                for name, each in self._inputs.items()
@@ -249,7 +251,11 @@ class Predictor(_Compiled):
     def _code_for(self, rows: Dict[str, str]) -> _native.Forward:
         """The code for inputs of those rows."""
         key = tuple(rows.values())
-        if key not in self._compiled:
+        if key in self._compiled:
+            return self._compiled[key]
+        with self.model._lock:
+            if key in self._compiled:  # by another thread
+                return self._compiled[key]
             nodes: Dict[int, _native.Node] = {}
             for tensor in self._order:
                 if tensor.input is not None:
@@ -278,8 +284,9 @@ class Generator:
             raise Error(f"`{logits.name}` is not the logits of decoder_only(), "
                         "which continues sequences")
         self._batch = batch
-        self._native = _native.Generation(logits.block, logits._node, batch,
-                                          temperature, top_k)
+        with logits.model._lock:
+            self._native = _native.Generation(
+                logits.block, logits._node, batch, temperature, top_k)
 
     @checked
     def __call__(self, prompt: Any, count: int) -> _native.Array:

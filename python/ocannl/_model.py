@@ -18,6 +18,7 @@ import html
 import keyword
 import os
 import re
+import threading
 from typing import Any, Dict, Iterator, List, Optional, Union
 
 from ocannl import _native
@@ -48,7 +49,8 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
     routine is timed: see `profile()`. Threads that use one model take turns.
     """
 
-    __slots__ = ("_session", "_names", "_by_name", "_options", "__weakref__")
+    __slots__ = ("_session", "_lock", "_names", "_by_name", "_options",
+                 "__weakref__")
 
     @checked
     def __init__(self, seed: int = 1, *, tier: str = "auto", threads: int = 0,
@@ -60,6 +62,9 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
                         "1024")
         self._session = _native.Session(tier, seed, threads, profile)
         self._options = (tier, threads, profile)
+        # Held while the graph changes or is compiled: compilations run without
+        # Python's lock.
+        self._lock = threading.RLock()
         self._names: Dict[str, int] = {}
         # Inputs, constants and what has a name: texts may mention them.
         self._by_name: Dict[str, Tensor] = {}
@@ -88,7 +93,8 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
         """An array that is part of the model: a copy of `values`."""
         check_name(name)
         where = _native.Where(*here())
-        node = self._session.constant(name, values, rows, dtype, where)
+        with self._lock:
+            node = self._session.constant(name, values, rows, dtype, where)
         made = Tensor(self, [], lambda nodes, training: node)
         self._by_name[made.name] = made
         return made
@@ -97,20 +103,23 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
         """The number of the step, from 0; 0 in predictions. A learning rate may
         be an expression of it: ocannl.sgd(0.1 / (1 + model.step_number()))."""
         where = _native.Where(*here())
-        node = self._session.step_number(where)
+        with self._lock:
+            node = self._session.step_number(where)
         return Tensor(self, [], lambda nodes, training: node)
 
     def uniform(self) -> Tensor:
         """Random numbers in [0, 1), others in each step; the shape is that of
         the use."""
         where = _native.Where(*here())
-        node = self._session.uniform(where)
+        with self._lock:
+            node = self._session.uniform(where)
         return Tensor(self, [], lambda nodes, training: node)
 
     def normal(self) -> Tensor:
         """Random numbers of a standard normal distribution, likewise."""
         where = _native.Where(*here())
-        node = self._session.normal(where)
+        with self._lock:
+            node = self._session.normal(where)
         return Tensor(self, [], lambda nodes, training: node)
 
     @checked
@@ -151,8 +160,9 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
 
     def _free_name(self, base: str) -> str:
         """The name of a layer that has none: linear, linear2, ..."""
-        self._names[base] = self._names.get(base, 0) + 1
-        count = self._names[base]
+        with self._lock:
+            self._names[base] = self._names.get(base, 0) + 1
+            count = self._names[base]
         return base if count == 1 else f"{base}{count}"
 
     # What runs.
@@ -221,11 +231,13 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
     def __getitem__(self, name: str) -> _native.Array:
         """A copy of the value of a parameter, whose memory NumPy shares."""
         self._check_parameter(name)
-        return _native.get_parameter(self._session, name)
+        with self._lock:
+            return _native.get_parameter(self._session, name)
 
     def __setitem__(self, name: str, values: Any) -> None:
         self._check_parameter(name)
-        _native.set_parameter(self._session, name, values)
+        with self._lock:
+            _native.set_parameter(self._session, name, values)
 
     def __delitem__(self, name: str) -> None:
         raise TypeError("parameters of a model cannot be deleted")
@@ -234,10 +246,11 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
         if isinstance(name, str) and name in self:
             return
         known = ", ".join(self) or "none"
-        raise _NoParameter(f"there is no parameter {name!r}; the model has: {known}")
+        raise _NoParameter(f"there is no parameter {name!r}; the model has: "
+                           f"{known}")
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("_session", "_names", "_by_name", "_options"):
+        if name in Model.__slots__:
             raise AttributeError(name)
         if name in self:
             raise AttributeError(f"a parameter is an item: model[{name!r}]")
@@ -251,21 +264,26 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
         return f"<ocannl.Model of {len(self)} parameters>"
 
     def _repr_html_(self) -> str:
+        with self._lock:
+            described = _native.described(self._session)
         rows = "".join(
             f"<tr><td>{name}</td><td>{html.escape(rows)}</td><td>{dtype}</td>"
-            "</tr>" for name, rows, dtype in _native.described(self._session))
+            "</tr>" for name, rows, dtype in described)
         return ("<table><tr><th>parameter</th><th>batch|input-&gt;output</th>"
                 f"<th>dtype</th></tr>{rows}</table>")
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_native.parameters(self._session))
+        return iter(self._parameters())
 
     def __len__(self) -> int:
-        return len(_native.parameters(self._session))
+        return len(self._parameters())
 
     def __contains__(self, name: object) -> bool:
-        return (isinstance(name, str) and
-                name in _native.parameters(self._session))
+        return isinstance(name, str) and name in self._parameters()
+
+    def _parameters(self) -> List[str]:
+        with self._lock:
+            return _native.parameters(self._session)
 
     # Models are equal if they are the same one.
     __eq__ = object.__eq__
@@ -275,20 +293,23 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
     def params_hash(self) -> str:
         """16 hexadecimal digits of the names, dtypes, sizes and bits of all
         parameters: equal trainings have equal ones."""
-        return _native.params_hash(self._session, list(self))
+        with self._lock:
+            return _native.params_hash(self._session, list(self))
 
     @checked
     def save(self, path: Path) -> None:
         """Writes the parameters to a .npz or .safetensors file."""
-        _native.save(self._session, os.fspath(path))
+        with self._lock:
+            _native.save(self._session, os.fspath(path))
 
     @checked
     def load(self, path: Path, *, names: Optional[Dict[str, str]] = None,
              allow_missing: bool = False, allow_extra: bool = False) -> None:
         """Reads them; `names` says what parameters are called in the file where
         that is another name."""
-        _native.load(self._session, os.fspath(path), names or {}, allow_missing,
-                     allow_extra)
+        with self._lock:
+            _native.load(self._session, os.fspath(path), names or {},
+                         allow_missing, allow_extra)
 
 
 class _NoParameter(KeyError):

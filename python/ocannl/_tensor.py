@@ -47,35 +47,41 @@ class Tensor:
         # What continues sequences, if it is the logits of a language model.
         self.block: Optional[_native.Block] = None
         self._apply = apply
-        self._node = apply([parent._node for parent in parents], True)
+        with model._lock:
+            self._node = apply([parent._node for parent in parents], True)
 
     @property
     def name(self) -> str:
         """Its name in messages and texts."""
-        return self._node.name
+        with self.model._lock:
+            return self._node.name
 
     @property
     def dtype(self) -> str:
         """The name of the dtype, such as "f32"."""
-        return self._node.dtype
+        with self.model._lock:
+            return self._node.dtype
 
     @property
     def rows(self) -> str:
         """The shape as batch|input->output. Error: uses leave it open."""
-        return self._node.rows()
+        with self.model._lock:
+            return self._node.rows()
 
     @property
     def shape(self) -> Tuple[int, ...]:
         """The sizes in memory order: batch, output, input axes."""
-        return tuple(self._node.dims())
+        with self.model._lock:
+            return tuple(self._node.dims())
 
     @checked
     def named(self, name: str) -> Tensor:
         """The tensor, with a name for messages and for texts (Model.parse); a
         number is put behind a name that is taken."""
         check_name(name)
-        self._node.rename(name)
-        self.model._by_name[self._node.name] = self
+        with self.model._lock:
+            self._node.rename(name)
+            self.model._by_name[self._node.name] = self
         return self
 
     @checked
@@ -161,7 +167,8 @@ class Tensor:
 
     def __reduce__(self) -> Any:
         raise TypeError("a tensor is a part of its model, which cannot be "
-                        "pickled or copied: save parameters by model.save(path)")
+                        "pickled or copied: save parameters by "
+                        "model.save(path)")
 
     # NumPy.
 
@@ -260,10 +267,12 @@ class Tensor:
         def __invert__(self) -> Tensor: ...
 
     def __repr__(self) -> str:
-        return f"<ocannl.Tensor {self._node.name}: {self._node.text}>"
+        with self.model._lock:
+            return f"<ocannl.Tensor {self._node.name}: {self._node.text}>"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self._node.tree())}</pre>"
+        with self.model._lock:
+            return f"<pre>{html.escape(self._node.tree())}</pre>"
 
 
 _NO_VALUE = ("a tensor has no value before it is computed: "

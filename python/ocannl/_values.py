@@ -112,7 +112,8 @@ and parameters are. numpy.asarray(array) and torch.from_dlpack(array) share its
 memory; operators and indices are those of NumPy. Array(values, dtype) is a copy
 of the values.""",
      shape=property(Array.shape.fget,  # type: ignore[attr-defined]
-                    doc="The sizes in memory order: batch, output, input axes."),
+                    doc="The sizes in memory order: batch, output and input "
+                    "axes."),
      dtype=property(Array.dtype.fget,  # type: ignore[attr-defined]
                     doc="The name of the dtype, such as \"f32\"."),
      numpy=_numpy, item=_item, __array__=_array, __hash__=None,

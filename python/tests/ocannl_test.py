@@ -450,6 +450,34 @@ class ProcessTest(unittest.TestCase):
         thread.join()
         self.assertGreater(len(turns), 2)
 
+    def test_other_threads_run_during_a_compilation(self):
+        model = ocannl.Model(tier="x86")
+        tokens = model.input("tokens", "2,16|", "i32")
+        logits = ocannl.decoder_only(tokens, vocabulary=11, length=16, layers=4,
+                                     size=16, heads=2, hidden=32)
+        loss = ocannl.cross_entropy(logits, ocannl.one_hot(tokens, 11))
+        built, turns, done = [], [], threading.Event()
+
+        def count():  # of other models, and then of this one
+            while not done.wait(0.001):
+                turns.append(ocannl.Model().input("x", "2") * 2)
+
+        def build():
+            for k in range(50):
+                built.append(ocannl.relu(tokens.to("f32") * k).rows)
+
+        threads = [threading.Thread(target=work) for work in (count, build)]
+        for thread in threads:
+            thread.start()
+        steps = [model.train(loss, ocannl.sgd(0.1)) for _ in range(2)]
+        done.set()
+        for thread in threads:
+            thread.join()
+        self.assertGreater(len(turns), 10)
+        self.assertEqual(built, ["2,16|"] * 50)
+        ids = np.zeros((2, 16), np.int32)
+        self.assertGreater(float(steps[0](tokens=ids)), 0)
+
     def test_threads_take_turns(self):
         model, scores, step = xor_model(ocannl.sgd(0.0))
         predict = model.predict(scores)

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Models of ONNX files in Python. 2 seconds."""
+
+import os
+import pathlib
+import struct
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+sys.path.insert(0, os.path.abspath("python"))
+
+import ocannl  # noqa: E402
+
+TEMP = pathlib.Path(os.environ.get("TEST_TMPDIR") or tempfile.mkdtemp())
+WEIGHTS = np.arange(6, dtype=np.float32).reshape(2, 3) - 2.5
+
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+def field(number, value):
+    """A field of a message of protocol buffers: a number or bytes."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, str):
+        value = value.encode()
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def tensor_info(name, dims):
+    shape = b"".join(
+        field(1, field(1, dim) if isinstance(dim, int) else field(2, dim))
+        for dim in dims)
+    return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
+
+
+def model_file(path, op="Relu"):
+    """y = op(x @ w) for x of (batch, 2)."""
+    weights = (field(1, 2) + field(1, 3) + field(2, 1) + field(8, "w") +
+               field(9, struct.pack("<6f", *WEIGHTS.ravel())))
+    graph = (field(1, field(1, "x") + field(1, "w") + field(2, "h") +
+                   field(4, "MatMul")) +
+             field(1, field(1, "h") + field(2, "y") + field(4, op)) +
+             field(2, "g") + field(5, weights) +
+             field(11, tensor_info("x", ("batch", 2))) +
+             field(12, tensor_info("y", ("batch", 3))))
+    path.write_bytes(field(1, 8) + field(7, graph) +
+                     field(8, field(1, "") + field(2, 17)))
+    return path
+
+
+class OnnxTest(unittest.TestCase):
+
+    def test_runs_a_model(self):
+        path = model_file(TEMP / "model.onnx")
+        for tier in ("interp", "auto"):
+            model = ocannl.onnx.load(path, {"batch": 4}, tier=tier)
+            self.assertEqual(model.inputs, [("x", "f32", (4, 2))])
+            self.assertEqual(model.outputs, [("y", "f32", (4, 3))])
+            np.testing.assert_array_equal(model.parameters()["w"], WEIGHTS)
+            x = np.arange(8, dtype=np.float32).reshape(4, 2)
+            for found in (model(x=x), model({"x": x})):
+                np.testing.assert_array_equal(
+                    found["y"], np.maximum(x @ WEIGHTS, 0))
+
+    def test_mistakes(self):
+        path = model_file(TEMP / "model.onnx")
+        model = ocannl.onnx.load(path, {"batch": 4})
+        x = np.ones((4, 2), np.float32)
+        damaged = TEMP / "damaged.onnx"
+        damaged.write_bytes(path.read_bytes()[:60])
+        unknown = model_file(TEMP / "unknown.onnx", "Foo")
+        for call, pattern in (
+                (lambda: ocannl.onnx.load("none.onnx"), "none.onnx"),
+                (lambda: ocannl.onnx.load(damaged), "damaged.onnx"),
+                (lambda: ocannl.onnx.load(unknown, {"batch": 1}), "Foo"),
+                (lambda: ocannl.onnx.load(path), "batch"),
+                (lambda: ocannl.onnx.load(path, {"b": 1}), "b"),
+                (lambda: ocannl.onnx.load(path, 4), "`dims` is 4, an int"),
+                (lambda: ocannl.onnx.load(None), "`path` is None"),
+                (lambda: model(x), r"given by name: model\(x=array\)"),
+                (lambda: model(), "needs the input `x`: give x=array"),
+                (lambda: model(x=x, z=x), "no input `z`; its inputs are: x"),
+                (lambda: model(x=x[:2]), r"shape \(2, 2\), but \(4, 2\)"),
+                (lambda: model(x=x.astype("f8")), "f64, but f32 is needed")):
+            with self.assertRaisesRegex((ocannl.Error, TypeError),
+                                        pattern) as caught:
+                call()
+            self.assertNotRegex(str(caught.exception), r"::|C\+\+|--\w")
+
+
+if __name__ == "__main__":
+    unittest.main()
