@@ -71,7 +71,7 @@ ROOMS = {
     "ocannl/tiers": 1_300,
     "ocannl/train": 18_400,
     "ocannl/tune": 2_350,
-    "python/native": 2_700,
+    "python/native": 2_850,
     "python/tests": 50,
 }
 
