@@ -8,7 +8,7 @@ import operator
 from typing import Any, Callable, Tuple
 
 from ocannl import _native
-from ocannl._errors import no_attribute
+from ocannl._errors import checked, no_attribute
 from ocannl._native import Array, Loss
 
 _ARITHMETIC = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod",
@@ -68,13 +68,27 @@ def _restored(contents: bytes, dtype: str, shape: Tuple[int, ...]) -> Array:
 def _item(array: Array) -> Any:
     """The only cell, as a number of Python."""
     float(array)  # raises
-    return _flat(array.tolist())
-
-
-def _flat(cell: Any) -> Any:
+    cell = _to_list(array)
     while isinstance(cell, list):
         cell = cell[0]
     return cell
+
+
+_init, _to_list = Array.__init__, Array.tolist
+
+
+def _array_init(self: Array, values: Any, dtype: str = "f32") -> None:
+    _init(self, values, dtype)
+
+
+def _tolist(self: Array) -> Any:
+    """The cells as lists in lists of numbers."""
+    return _to_list(self)
+
+
+def _loss_item(self: Loss) -> float:
+    """The number."""
+    return float(self)
 
 
 def _set_cell(array: Array, key: Any, value: Any) -> None:
@@ -100,6 +114,12 @@ def _add(kind: Any, **methods: Any) -> None:
         setattr(kind, name, method)
 
 
+def _add_checked(kind: Any, **methods: Callable[..., Any]) -> None:
+    for name, method in methods.items():
+        method.__qualname__ = f"{kind.__name__}.{name}"
+        setattr(kind, name, checked(method))
+
+
 for _name in _ARITHMETIC + _COMPARISONS:
     _add(Array, **{f"__{_name}__": _of_array(_name)})
     _add(Loss, **{f"__{_name}__": _of_loss(_name)})
@@ -116,7 +136,7 @@ of the values.""",
                     "axes."),
      dtype=property(Array.dtype.fget,  # type: ignore[attr-defined]
                     doc="The name of the dtype, such as \"f32\"."),
-     numpy=_numpy, item=_item, __array__=_array, __hash__=None,
+     __array__=_array, __hash__=None,
      __int__=lambda self: int(_item(self)),
      __bool__=lambda self: bool(_item(self)),
      __iter__=lambda self: iter(_numpy(self)),
@@ -128,9 +148,11 @@ of the values.""",
      __reduce__=lambda self: (_restored, (_native.bytes_of(self), self.dtype,
                                           self.shape)),
      __getattr__=_array_attribute)
+_add_checked(Array, __init__=_array_init, tolist=_tolist, numpy=_numpy,
+             item=_item)
 _add(Loss, __doc__="""The loss of one step, of one cell, as it was before the
 update: a number. What needs the number waits for the step.""",
-     item=Loss.__float__, __int__=lambda self: int(float(self)),
+     __int__=lambda self: int(float(self)),
      __bool__=lambda self: bool(float(self)),
      __round__=lambda self, digits=None: round(float(self), digits),
      __neg__=lambda self: -float(self), __abs__=lambda self: abs(float(self)),
@@ -141,3 +163,4 @@ update: a number. What needs the number waits for the step.""",
      __hash__=object.__hash__,
      __reduce__=lambda self: (float, (float(self),)),
      __getattr__=_loss_attribute)
+_add_checked(Loss, item=_loss_item)
