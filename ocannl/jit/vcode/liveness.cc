@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "ocannl/jit/vcode/operands.h"
@@ -94,6 +95,22 @@ class Liveness {
 
 std::vector<LiveInterval> LiveIntervals(const Nest& nest, Isa isa) {
   return Liveness(nest, isa).Run();
+}
+
+std::array<std::vector<int>, 2> RegisterPressure(const Nest& nest, Isa isa) {
+  std::array<std::vector<int>, 2> pressure;
+  for (std::vector<int>& kind : pressure) {
+    kind.resize(2 * nest.insts.size() + 1);
+  }
+  for (const LiveInterval& interval : LiveIntervals(nest, isa)) {
+    if (interval.first < 0) continue;
+    ++pressure[interval.is_mask][interval.first];
+    --pressure[interval.is_mask][interval.last + 1];
+  }
+  for (std::vector<int>& kind : pressure) {
+    std::partial_sum(kind.begin(), kind.end(), kind.begin());
+  }
+  return pressure;
 }
 
 std::vector<int> CountUses(const Nest& nest) {

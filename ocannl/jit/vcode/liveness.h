@@ -5,6 +5,7 @@
 #ifndef OCANNL_JIT_VCODE_LIVENESS_H_
 #define OCANNL_JIT_VCODE_LIVENESS_H_
 
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -28,6 +29,10 @@ struct LiveInterval {
 // whole is live around all loops. A temp is live from the reads of operands to
 // the write of the result.
 std::vector<LiveInterval> LiveIntervals(const Nest& nest, Isa isa);
+
+// Register pressure: how many vectors, and how many masks, are live at each
+// position of LiveInterval.
+std::array<std::vector<int>, 2> RegisterPressure(const Nest& nest, Isa isa);
 
 // How many operands each register is.
 std::vector<int> CountUses(const Nest& nest);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <map>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -37,8 +37,11 @@ bool IsLoaded(const Nest& nest, const Inst& inst, int k) {
 class ConstantHoister {
  public:
   ConstantHoister(Nest& nest, Isa isa)
-      : nest_(nest), isa_(isa), editor_(nest), ends_(EndsOfLoops(nest)) {
-    FindPressure();
+      : nest_(nest),
+        isa_(isa),
+        editor_(nest),
+        ends_(EndsOfLoops(nest)),
+        pressure_(RegisterPressure(nest, isa)) {
     usable_ = NumRegisters(/*masks=*/false, isa);
     // k0 is not used, where there are masks.
     free_masks_ = std::max(0, NumRegisters(/*masks=*/true, isa) - 1) -
@@ -62,22 +65,6 @@ class ConstantHoister {
  private:
   // A constant, and the bytes of one in memory.
   using Key = std::pair<int32_t, int>;
-
-  // Register pressure: how many vectors, or masks, are live where an
-  // instruction reads, and where it writes.
-  void FindPressure() {
-    for (std::vector<int>& kind : pressure_) {
-      kind.resize(2 * nest_.insts.size() + 1);
-    }
-    for (const LiveInterval& interval : LiveIntervals(nest_, isa_)) {
-      if (interval.first < 0) continue;
-      ++pressure_[interval.is_mask][interval.first];
-      --pressure_[interval.is_mask][interval.last + 1];
-    }
-    for (std::vector<int>& kind : pressure_) {
-      std::partial_sum(kind.begin(), kind.end(), kind.begin());
-    }
-  }
 
   // The most vectors that are live at once.
   int Pressure(size_t first, size_t last) const {
@@ -191,10 +178,10 @@ class ConstantHoister {
   Nest& nest_;
   const Isa isa_;
   NestEditor editor_;
-  const std::vector<size_t> ends_;  // of loops
-  int usable_ = 0;                  // vector registers
+  const std::vector<size_t> ends_;                  // of loops
+  const std::array<std::vector<int>, 2> pressure_;  // of vectors, of masks
+  int usable_ = 0;                                  // vector registers
   int free_masks_ = 0;
-  std::vector<int> pressure_[2];  // of vectors, of masks
 };
 
 }  // namespace

@@ -75,6 +75,16 @@ void FoldLoads(Nest& nest, Isa isa);
 //         r2 = shuffle boolx4 r5, r6 select32 136
 void Legalize(Nest& nest, Isa isa);
 
+// Rematerialization (Briggs, Cooper and Torczon 1992) of loads: where more
+// values are live than there are registers, a loaded one is loaded again before
+// its next use. It is the one whose next use is farthest (Belady 1966). A spill
+// would store another value, such as a sum, in each iteration.
+//
+//   r0 = load x+0;  r1 = add r2, r0;  ...  r9 = add r8, r0
+//     ->  r0 = load x+0;  r1 = add r2, r0;  ...  r10 = load x+0;
+//         r9 = add r8, r10
+void RematerializeLoads(Nest& nest, Isa isa);
+
 // To hoist a constant (loop-invariant code motion), which a loop has as an
 // operand or copies, is to load it before. The outermost loop in which the
 // register pressure leaves some free counts, and the most frequent constants

@@ -38,6 +38,8 @@ constexpr VcodePass kPasses[] = {
     {"legalize", Legalize, /*is_optional=*/false},
     // From here on each instruction has an encoding, a function of the emitter
     // or a helper, and all constants are known.
+    {"rematerialize_loads", RematerializeLoads},
+    // From here on register pressure changes by constants only.
     {"hoist_constants", HoistConstants},
     // From here on instructions may have a mask of lanes, and none is added,
     // dropped or moved, so that two versions have the same registers.
