@@ -47,11 +47,9 @@ struct IdRange {
   IdType stop;
 };
 
-// A vector but for its index.
-template <class IdType, class T>
-class IdVector : public std::vector<T> {
-  using Base = std::vector<T>;
-
+// A vector, or Base, but for its index.
+template <class IdType, class T, class Base = std::vector<T>>
+class IdVector : public Base {
  public:
   using Base::Base;
   typename Base::reference operator[](IdType id) {

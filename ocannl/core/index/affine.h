@@ -58,12 +58,15 @@ class Affine {
     }
   };
 
+  // Most have one term or none, and no memory of their own.
+  using Terms = absl::InlinedVector<Term, 1>;
+
   Affine() = default;
   Affine(int64_t offset) : offset_(offset) {}                // NOLINT
   Affine(Symbol symbol) : terms_({{symbol, int64_t{1}}}) {}  // NOLINT
 
   int64_t offset() const { return offset_; }
-  const absl::InlinedVector<Term, 2>& terms() const { return terms_; }
+  const Terms& terms() const { return terms_; }
   bool is_constant() const { return terms_.empty(); }
   // The factor of `symbol`: 0 where it does not occur.
   int64_t FactorOf(Symbol symbol) const;
@@ -93,7 +96,7 @@ class Affine {
 
  private:
   int64_t offset_ = 0;
-  absl::InlinedVector<Term, 2> terms_;
+  Terms terms_;
 };
 
 }  // namespace ocannl

@@ -62,7 +62,8 @@ class Lmad {
     int64_t extent;
     friend bool operator==(const Dim&, const Dim&) = default;
   };
-  using Dims = absl::InlinedVector<Dim, 2>;
+  // Most are one run of cells, with one extent at most.
+  using Dims = absl::InlinedVector<Dim, 1>;
 
   int64_t ExtentOf(int64_t stride) const;
   void SetExtent(int64_t stride, int64_t extent);

@@ -12,17 +12,20 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/id.h"
 #include "ocannl/core/index/affine.h"
 
 namespace ocannl {
 
-// One index per axis, in memory order: batch, output, input.
-using Indices = std::vector<Affine>;
+// One index per axis, in memory order: batch, output, input. Those of one axis
+// have no memory of their own.
+using Indices = absl::InlinedVector<Affine, 1>;
 
 // Iterator k runs over [0, extents[k]).
-using LoopExtents = IdVector<IteratorId, int64_t>;
+using LoopExtents =
+    IdVector<IteratorId, int64_t, absl::InlinedVector<int64_t, 2>>;
 
 struct Projections {
   // The axes of the result come first, in memory order, so that reductions are

@@ -10,6 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "ocannl/core/assign/constants.h"
 #include "ocannl/core/assign/loops.h"
 #include "ocannl/core/assign/pad.h"
@@ -164,11 +165,12 @@ class Lowering {
     if (!step.lanes)
       return EmitNest(iterators, assign.extents, std::move(stmt));
     const DType dtype = code_.arrays[assign.lhs].dtype;
-    Reduction reduction{.iterators = std::move(iterators),
-                        .extents = assign.extents,
-                        .set = std::get<Set>(std::move(stmt)),
-                        .accum = AccumulationOf(*step.accum, dtype),
-                        .first = first};
+    Reduction reduction{
+        .iterators = std::move(iterators),
+        .extents = {assign.extents.begin(), assign.extents.end()},
+        .set = std::get<Set>(std::move(stmt)),
+        .accum = AccumulationOf(*step.accum, dtype),
+        .first = first};
     Emit(SplitReduce(program_, reduction, *step.lanes, next_iterator_));
   }
 
@@ -284,7 +286,7 @@ class Lowering {
   }
 
   void EmitNest(const std::vector<IteratorId>& iterators,
-                const std::vector<int64_t>& extents, Stmt stmt) {
+                absl::Span<const int64_t> extents, Stmt stmt) {
     for (size_t k = iterators.size(); k-- > 0;) {
       if (extents[k] == 1) continue;
       For loop{LoopKind::kFor, iterators[k], extents[k], {}};
