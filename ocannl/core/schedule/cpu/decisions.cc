@@ -102,6 +102,10 @@ Decisions DecisionsOf(const LoopProgram& program, const Target& target) {
   const std::vector<Rewrites> rewrites = RewritesOfNests(plan, script);
   for (size_t k = 0; k < plan.nests.size(); ++k) {
     const Rewrites& done = rewrites[k];
+    if (plan.nests[k] == nullptr) {
+      AddKept(plan.program, plan.program.body.stmts[k], taken);
+      continue;
+    }
     std::visit(
         Overload{
             [&](const MapNest& map) {
@@ -122,11 +126,8 @@ Decisions DecisionsOf(const LoopProgram& program, const Target& target) {
               taken.AddIf(done.contains("transpose_rows"),
                           Decision::kRowBlocks);
             },
-            [&](std::monostate) {
-              AddKept(plan.program, plan.program.body.stmts[k], taken);
-            },
         },
-        plan.nests[k]);
+        *plan.nests[k]);
   }
   return taken;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -106,7 +107,7 @@ class NestFuser {
 
  private:
   void AppendComments(const std::vector<Stmt>& comments) {
-    for (const Stmt& comment : comments) body_.Append(comment, {});
+    for (const Stmt& comment : comments) body_.Append(comment, nullptr);
   }
 
   // ---- Rows ----------------------------------------------------------------
@@ -127,7 +128,7 @@ class NestFuser {
       AppendComments(waiting_.front().comments);
       waiting_.pop_front();
     }
-    body_.Append(rows->loop, *rows);
+    body_.Append(rows->loop, std::make_shared<const FusedNest>(*rows));
     return true;
   }
 
@@ -267,9 +268,10 @@ class NestFuser {
       return is_map ? Map(first, *nest) : Accumulate(first, *nest);
     }
     if (const auto* scatter = std::get_if<ScatterNest>(&first.nest)) {
-      body_.Append(std::move(first.stmt), *scatter);
+      body_.Append(std::move(first.stmt),
+                   std::make_shared<const FusedNest>(*scatter));
     } else {
-      body_.Append(std::move(first.stmt), {});
+      body_.Append(std::move(first.stmt), nullptr);
     }
     return absl::OkStatus();
   }
@@ -282,7 +284,8 @@ class NestFuser {
   void Append(NestRewriter&& rewriter, FusedNest nest) {
     Block block;
     std::move(rewriter).MoveTo(block);
-    body_.Append(std::move(block.stmts[0]), std::move(nest));
+    body_.Append(std::move(block.stmts[0]),
+                 std::make_shared<const FusedNest>(std::move(nest)));
   }
 
   absl::Status Map(WaitingNest& first, const PerfectNest& nest) {

@@ -14,6 +14,7 @@
 #ifndef OCANNL_CORE_SCHEDULE_CPU_FUSE_NESTS_H_
 #define OCANNL_CORE_SCHEDULE_CPU_FUSE_NESTS_H_
 
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -37,13 +38,13 @@ struct MapNest {
   std::vector<Set> consumers;
 };
 
-// What a statement became; monostate: one that stays as it is.
-using FusedNest =
-    std::variant<std::monostate, MapNest, Contraction, ScatterNest, FusedRows>;
+// What a statement became. Long programs have many that stay as they are: null.
+using FusedNest = std::variant<MapNest, Contraction, ScatterNest, FusedRows>;
+using FusedNests = std::vector<std::shared_ptr<const FusedNest>>;
 
 struct FusedProgram {
   LoopProgram program;
-  std::vector<FusedNest> nests;  // of each statement of its body
+  FusedNests nests;  // of each statement of its body
 };
 
 struct FuseOptions {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/cpu/fused_body.h"
 
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -15,7 +16,7 @@ constexpr BufferId kTaken = {};  // the buffer where a statement was taken
 
 }  // namespace
 
-void FusedBody::Append(Stmt stmt, FusedNest nest) {
+void FusedBody::Append(Stmt stmt, std::shared_ptr<const FusedNest> nest) {
   stmts_.push_back(std::move(stmt));
   nests_.push_back(std::move(nest));
 }
@@ -40,7 +41,7 @@ std::optional<Stmt> FusedBody::TakeInit(BufferId buffer) {
     return std::nullopt;
   }
   uses.pop_back();
-  nests_[last] = {};
+  nests_[last] = nullptr;
   return std::exchange(stmts_[last], ZeroOut{kTaken});
 }
 

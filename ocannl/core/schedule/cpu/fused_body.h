@@ -6,6 +6,7 @@
 #define OCANNL_CORE_SCHEDULE_CPU_FUSED_BODY_H_
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -24,7 +25,7 @@ class FusedBody {
     nests_.reserve(program.body.stmts.size());
   }
 
-  void Append(Stmt stmt, FusedNest nest);
+  void Append(Stmt stmt, std::shared_ptr<const FusedNest> nest);
 
   // The statements that name one of the buffers, in order.
   std::vector<Stmt> Naming(absl::Span<const BufferId> buffers);
@@ -42,8 +43,8 @@ class FusedBody {
 
   LoopProgram& program_;
   std::vector<Stmt> stmts_;
-  std::vector<FusedNest> nests_;  // of each of them
-  size_t seen_ = 0;               // of them are in uses_
+  FusedNests nests_;  // of each of them
+  size_t seen_ = 0;   // of them are in uses_
   absl::flat_hash_map<BufferId, std::vector<size_t>> uses_;
 };
 

@@ -44,14 +44,14 @@ class NestScheduler {
         verifies_(verifies) {}
 
   // Error, with the program lost: that of a rewrite; none if it `verifies`.
-  absl::Status Run(const std::vector<FusedNest>& nests) {
+  absl::Status Run(const FusedNests& nests) {
     stmts_ = std::move(program_.body.stmts);
     program_.body.stmts.clear();
     for (size_t k = 0; k < stmts_.size(); ++k) {
-      if (std::holds_alternative<std::monostate>(nests[k])) {
+      if (nests[k] == nullptr) {
         done_.stmts.push_back(std::move(stmts_[k]));
       } else {
-        OCANNL_RETURN_IF_ERROR(RunNest(k, nests[k]));
+        OCANNL_RETURN_IF_ERROR(RunNest(k, *nests[k]));
         OCANNL_RETURN_IF_ERROR(FuseZeroOut(k));
       }
     }
@@ -202,7 +202,6 @@ class NestScheduler {
                           [&](const FusedRows& rows) {
                             return ScheduleRows(rewriter, rows, target_);
                           },
-                          [](std::monostate) { return absl::OkStatus(); },
                       },
                       nest);
   }
@@ -217,8 +216,7 @@ class NestScheduler {
 
 }  // namespace
 
-absl::Status ScheduleNests(LoopProgram& program,
-                           const std::vector<FusedNest>& nests,
+absl::Status ScheduleNests(LoopProgram& program, const FusedNests& nests,
                            const Target& target, const ScheduleOptions& options,
                            bool verifies) {
   return NestScheduler(program, target, options, verifies).Run(nests);

@@ -18,8 +18,7 @@ namespace ocannl {
 // verified among those that share its buffers, and one that is refused keeps
 // its loops. Error, with the program lost: that of a rewrite; none if it
 // `verifies`.
-absl::Status ScheduleNests(LoopProgram& program,
-                           const std::vector<FusedNest>& nests,
+absl::Status ScheduleNests(LoopProgram& program, const FusedNests& nests,
                            const Target& target, const ScheduleOptions& options,
                            bool verifies);
 

@@ -31,7 +31,7 @@ struct Scheduled {
   LoopProgram program;
   // Of each statement, where those passes have run.
   std::vector<CanonicalNest> canonical = {};
-  std::vector<FusedNest> fused = {};
+  FusedNests fused = {};
 };
 
 // What the passes work on and with.
