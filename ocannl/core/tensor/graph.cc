@@ -85,8 +85,8 @@ TensorId Graph::Add(TensorNode node) {
   ++numbers_;
   node.name = NewName(node.name);
   if (!node.memory) node.memory = OwnRequest(node.source);
-  ids_[node.name] = id;
   nodes_.push_back(std::move(node));
+  TakeName(id);
   return id;
 }
 
@@ -130,9 +130,9 @@ absl::Span<const size_t> Graph::SizeRulesOf(TensorId id) const {
 }
 
 std::optional<TensorId> Graph::Find(absl::string_view name) const {
-  auto at = ids_.find(name);
-  if (at == ids_.end()) return std::nullopt;
-  return at->second;
+  const auto number = ids_.Find(name, [&](int32_t k) { return NameOf(k); });
+  if (!number) return std::nullopt;
+  return TensorId{*number};
 }
 
 void Graph::Rename(TensorId id, std::string name) {
@@ -140,7 +140,7 @@ void Graph::Rename(TensorId id, std::string name) {
   Release(node.name);
   node.name = NewName(name);
   node.named = true;
-  ids_[node.name] = id;
+  TakeName(id);
 }
 
 void Graph::SetText(TensorId id, std::string text) {
@@ -258,10 +258,14 @@ void Graph::Decide(TensorId id, DType dtype, DTypeNote note) {
   }
 }
 
+void Graph::TakeName(TensorId id) {
+  ids_.Add(NameOf(id.index), id.index, [&](int32_t k) { return NameOf(k); });
+}
+
 // "w", or the first of w_2, w_3, ... that is free.
 std::string Graph::NewName(const std::string& base) {
   auto is_taken = [&](const std::string& name) {
-    return ids_.contains(name) || reserved_.contains(name);
+    return Find(name) || reserved_.contains(name);
   };
   if (!is_taken(base)) return base;
   int& last = numbered_.try_emplace(base, 1).first->second;
@@ -277,7 +281,7 @@ std::string Graph::Reserve(const std::string& base) {
 }
 
 void Graph::Release(const std::string& name) {
-  ids_.erase(name);
+  ids_.Erase(name, [&](int32_t k) { return NameOf(k); });
   const size_t underscore = name.rfind('_');
   int number;
   if (underscore == std::string::npos ||

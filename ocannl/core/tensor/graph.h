@@ -27,6 +27,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/name_table.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/ops/op.h"
@@ -197,12 +198,15 @@ class Graph {
   void set_randoms(uint32_t randoms) { randoms_ = randoms; }
 
  private:
+  absl::string_view NameOf(int32_t id) const { return nodes_[id].name; }
+  // Takes the name that the node has.
+  void TakeName(TensorId id);
   std::string NewName(const std::string& base);
   void Release(const std::string& name);
 
   std::deque<TensorNode> nodes_;
   int32_t numbers_ = 0;  // of nodes, those that are made later too
-  absl::flat_hash_map<std::string, TensorId> ids_;
+  NameTable ids_;
   absl::flat_hash_set<std::string> reserved_;
   // Of a name: the numbers from 2 to this one are taken behind it.
   absl::flat_hash_map<std::string, int> numbered_;
