@@ -6,9 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
-#include "absl/types/span.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/loop/renumber.h"
 #include "ocannl/core/loop/walk.h"
@@ -48,11 +46,6 @@ class Liveness {
   }
 
   bool AreAllLive() const { return are_all_live_; }
-  // How many buffers are live.
-  size_t num_buffers() const {
-    return absl::c_count_if(absl::MakeConstSpan(readers_).first(num_buffers_),
-                            [](int readers) { return readers > 0; });
-  }
 
   bool IsLive(BufferId buffer) const { return readers_[Number(buffer)] > 0; }
   bool IsLive(LocalId local) const { return readers_[Number(local)] > 0; }
@@ -125,9 +118,7 @@ void Sweep(const LoopProgram& program, const Liveness& live, Block& block) {
         static_cast<const Stmt::variant&>(stmt));
   });
   // There may be a dead one for each that the passes behind this one hold.
-  if (2 * block.stmts.size() < block.stmts.capacity()) {
-    block.stmts.shrink_to_fit();
-  }
+  block.stmts.shrink_to_fit();
 }
 
 // Numbers what is still mentioned anew.
@@ -141,7 +132,6 @@ LoopProgram Compact(LoopProgram program, const Liveness& live) {
                       .body = {}};
   IdVector<BufferId, BufferId> buffers;
   buffers.reserve(program.buffers.size());
-  compact.buffers.reserve(live.num_buffers());
   for (BufferId k : program.buffers.ids()) {
     buffers.push_back(live.IsLive(k)
                           ? compact.buffers.Add(std::move(program.buffers[k]))
@@ -167,8 +157,8 @@ LoopProgram Compact(LoopProgram program, const Liveness& live) {
 LoopProgram EliminateDeadCode(LoopProgram program) {
   const Liveness live(program);
   Sweep(program, live, program.body);
-  // Else nothing is to be numbered anew.
-  return live.AreAllLive() ? program : Compact(std::move(program), live);
+  if (live.AreAllLive()) return program;  // nothing is to be numbered anew
+  return Compact(std::move(program), live);
 }
 
 }  // namespace ocannl
