@@ -147,8 +147,8 @@ class Importer {
       net_.inputs.push_back(std::move(input));
       return absl::OkStatus();
     }
-    const Tensor tensor = Input(graph(), graph().Reserve(ArrayName(name)),
-                                absl::StrJoin(dims, ","), dtype);
+    const Tensor tensor =
+        Input(graph(), ArrayName(name), absl::StrJoin(dims, ","), dtype);
     scope.values[name] = Value(tensor, dims);
     input.array = tensor.node().name;
     input.tensor = tensor;

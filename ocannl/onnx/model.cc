@@ -146,7 +146,10 @@ absl::StatusOr<std::vector<Dim>> ReadDims(absl::string_view message,
       // A size below 0 is what some exporters write for a free one.
       const auto size = static_cast<int64_t>(part.value);
       if (part.number == 1 && size >= 0) dim.size = size;
-      if (part.number == 2) dim.name = std::string(part.bytes);
+      // Paddle writes "?" for each unknown size.
+      if (part.number == 2 && part.bytes != "?") {
+        dim.name = std::string(part.bytes);
+      }
     }
     if (!dim.size && dim.name.empty()) {
       dim.name = absl::StrCat(name, ".", dims.size());

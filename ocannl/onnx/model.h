@@ -42,9 +42,9 @@ struct Node {
   std::string op;
   std::string domain = "";  // empty: the operators of ONNX itself
   std::string name = "";
-  std::vector<std::string> inputs;  // an empty name is an input left out
-  std::vector<std::string> outputs;
-  std::map<std::string, Attribute> attributes;
+  std::vector<std::string> inputs = {};  // an empty name is an input left out
+  std::vector<std::string> outputs = {};
+  std::map<std::string, Attribute> attributes = {};
 };
 
 // A size of an input or output. A free one has no number yet.
@@ -74,9 +74,9 @@ struct OnnxGraph {
 
 struct OnnxModel {
   std::map<std::string, int64_t> opsets;  // by domain; "" is that of ONNX
-  OnnxGraph graph;
-  std::string producer;                         // "pytorch 2.5.0"
-  std::map<std::string, std::string> metadata;  // metadata_props
+  OnnxGraph graph = {};
+  std::string producer = "";  // "pytorch 2.5.0"
+  std::map<std::string, std::string> metadata = {};
 };
 
 // The dtype that TensorProto.DataType calls `code`. Unimplemented: the engine

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Imported models: names, free dimensions, outputs, and parameters that train.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/runtime/context.h"
+#include "ocannl/core/runtime/device.h"
+#include "ocannl/core/runtime/stream.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/onnx/import.h"
+#include "ocannl/onnx/model.h"
+#include "ocannl/onnx/session.h"
+#include "ocannl/tiers/tiers.h"
+#include "ocannl/train/blocks/loss.h"
+#include "ocannl/train/optim/rule.h"
+#include "ocannl/train/optim/rules.h"
+#include "tests/onnx/write_model.h"
+#include "tests/support/status_matchers.h"
+
+namespace ocannl::onnx {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+NdArray Floats(Dims dims, std::vector<float> values) {
+  return NdArray::Of<float>(std::move(dims), values);
+}
+
+std::vector<float> CellsOf(const NdArray& array) {
+  return {array.values<float>().begin(), array.values<float>().end()};
+}
+
+// y = tanh(x w1 + b1) w2 + b2, whose tanh is an output too.
+OnnxModel Perceptron() {
+  OnnxModel model = {.opsets = {{"", 17}}};
+  model.graph.nodes = {
+      {.op = "MatMul", .inputs = {"x", "layer.0/w"}, .outputs = {"a"}},
+      {.op = "Add", .inputs = {"a", "b1"}, .outputs = {"s"}},
+      {.op = "Tanh", .inputs = {"s"}, .outputs = {"hidden"}},
+      {.op = "MatMul", .inputs = {"hidden", "w2"}, .outputs = {"p"}},
+      {.op = "Add", .inputs = {"p", "b2"}, .outputs = {"y"}}};
+  model.graph.initializers = {
+      {"layer.0/w", Floats({2, 3}, {.5, -1, .25, 1, .5, -.5})},
+      {"b1", Floats({3}, {.1, -.2, .3})},
+      {"w2", Floats({3, 1}, {1, -1, .5})},
+      {"b2", Floats({1}, {.25})}};
+  model.graph.inputs = {FloatInfo("x", {-1, 2})};
+  model.graph.outputs = {FloatInfo("y", {-1, 1}), FloatInfo("hidden", {-1, 3})};
+  return model;
+}
+
+// As a file says it.
+OnnxModel Read(const OnnxModel& model) {
+  absl::StatusOr<OnnxModel> read = ReadModel(WriteModel(model));
+  EXPECT_THAT(read, IsOk());
+  return *read;
+}
+
+TEST(OnnxImportTest, NamesAndSizesAreThoseOfTheFile) {
+  const OnnxModel file = Read(Perceptron());
+  EXPECT_EQ(ToString(file.graph.inputs[0]), "f32[batch, 2]");
+  auto net = Import(file, {.dims = {{"batch", 4}}});
+  ASSERT_THAT(net, IsOk());
+  EXPECT_EQ(net->inputs[0].dims, (Dims{4, 2}));
+  EXPECT_EQ(net->outputs[0].name, "y");
+  EXPECT_EQ(net->outputs[1].dims, (Dims{4, 3}));
+  std::vector<std::string> names, arrays;
+  for (const NamedTensor& parameter : net->parameters) {
+    names.push_back(parameter.name);
+    arrays.push_back(parameter.array);
+  }
+  EXPECT_THAT(names, ElementsAre("b1", "b2", "layer.0/w", "w2"));
+  EXPECT_THAT(arrays, ElementsAre("b1", "b2", "layer.0_w", "w2"));
+}
+
+TEST(OnnxImportTest, FreeDimensionsNeedSizes) {
+  const OnnxModel file = Read(Perceptron());
+  EXPECT_THAT(Import(file).status().message(),
+              HasSubstr("has the free dimension `batch`"));
+  EXPECT_THAT(Import(file, {.dims = {{"bach", 1}}}).status().message(),
+              HasSubstr("no free dimension `bach`; it has batch"));
+  EXPECT_THAT(Import(file, {.dims = {{"batch", 0}}}).status().message(),
+              HasSubstr("give a number above 0"));
+}
+
+TEST(OnnxImportTest, OneRoutineComputesAllOutputs) {
+  for (const std::string& tier : AvailableTiers()) {
+    auto net = Import(Read(Perceptron()), {.dims = {{"batch", 1}}});
+    ASSERT_THAT(net, IsOk());
+    auto session = Session::Make(*std::move(net), **FindTier(tier));
+    ASSERT_THAT(session, IsOk());
+    auto outputs = session->Run({{"x", Floats({1, 2}, {0, 0})}});
+    ASSERT_THAT(outputs, IsOk());
+    EXPECT_THAT(CellsOf(outputs->at("hidden")),
+                ElementsAre(testing::FloatNear(0.099668, 1e-6),
+                            testing::FloatNear(-0.197375, 1e-6),
+                            testing::FloatNear(0.291313, 1e-6)));
+    EXPECT_THAT(CellsOf(outputs->at("y")),
+                ElementsAre(testing::FloatNear(0.6926995, 1e-6)));
+    EXPECT_THAT(session->Run({}).status().message(),
+                HasSubstr("input `x` is missing; it is f32[1, 2]"));
+    EXPECT_THAT(
+        session->Run({{"x", Floats({2, 2}, {0, 0, 0, 0})}}).status().message(),
+        HasSubstr("but the value is f32[2, 2]"));
+  }
+}
+
+TEST(OnnxImportTest, AConditionOnAConstantInputIsDecided) {
+  OnnxGraph fast, slow;
+  fast.nodes = {{.op = "Relu", .inputs = {"x"}, .outputs = {"f"}}};
+  fast.outputs = {FloatInfo("f", {2})};
+  slow.nodes = {{.op = "Fancy", .inputs = {"x"}, .outputs = {"s"}}};
+  slow.outputs = {FloatInfo("s", {2})};
+  OnnxModel model = {.opsets = {{"", 17}}};
+  model.graph.nodes = {
+      {.op = "Equal", .inputs = {"rate", "usual"}, .outputs = {"is_usual"}},
+      {.op = "If",
+       .inputs = {"is_usual"},
+       .outputs = {"y"},
+       .attributes = {{"then_branch", GraphAttribute(fast)},
+                      {"else_branch", GraphAttribute(slow)}}}};
+  model.graph.initializers = {{"usual", NdArray::Of<int64_t>({}, {16000})}};
+  model.graph.inputs = {FloatInfo("x", {2}),
+                        {.name = "rate",
+                         .dtype_code = CodeOfDType(DType::kI64),
+                         .dims = std::vector<Dim>()}};
+  model.graph.outputs = {FloatInfo("y", {2})};
+  const OnnxModel file = Read(model);
+  EXPECT_THAT(Import(file).status().message(), HasSubstr("operator Fancy"));
+  auto net = Import(
+      file, {.constants = {{"rate", NdArray::Of<int64_t>({}, {16000})}}});
+  ASSERT_THAT(net, IsOk());
+  auto session = Session::Make(*std::move(net), **FindTier("interp"));
+  ASSERT_THAT(session, IsOk());
+  auto outputs = session->Run({{"x", Floats({2}, {-1, 2})}});
+  ASSERT_THAT(outputs, IsOk());
+  EXPECT_THAT(CellsOf(outputs->at("y")), ElementsAre(0, 2));
+}
+
+// Fine-tuning: from the weights of the file to another task.
+TEST(OnnxImportTest, ParametersTrain) {
+  auto net = Import(Read(Perceptron()), {.dims = {{"batch", 4}}});
+  ASSERT_THAT(net, IsOk());
+  train::Model& model = *net->model;
+  ShapeSpec spec;
+  spec.rows = {Dims(), Dims{4, 1}, Dims()};
+  const Tensor wanted =
+      Data(model.graph, "wanted", Floats({4, 1}, {0, 1, 1, 0}), spec);
+  const Tensor loss = train::MeanSquaredError(net->outputs[0].value(), wanted);
+  EXPECT_EQ(train::Parameters(model, loss).size(), 4);
+  Device device("host", *FindTier("interp"));
+  Stream stream(&device);
+  const Context context(&stream);
+  ASSERT_THAT(context.Write("x", Floats({4, 2}, {0, 0, 0, 1, 1, 0, 1, 1}),
+                            Context::Unused::kIsLeft),
+              IsOk());
+  auto step = train::StartTraining(model, loss, Number(model.graph, 0.3),
+                                   train::Sgd(), context);
+  ASSERT_THAT(step, IsOk());
+  ASSERT_THAT(step->Run(), IsOk());
+  auto first = step->context().Read(loss.node().name);
+  ASSERT_THAT(first, IsOk());
+  for (int k = 0; k < 500; ++k) ASSERT_THAT(step->Run(), IsOk());
+  auto last = step->context().Read(loss.node().name);
+  ASSERT_THAT(last, IsOk());
+  // The first loss is that of the file's weights.
+  EXPECT_NEAR(first->AsDouble(0), 1.149332, 1e-5);
+  EXPECT_LT(last->AsDouble(0), 0.05 * first->AsDouble(0));
+  auto weights = step->context().Read("layer.0_w");
+  ASSERT_THAT(weights, IsOk());
+  EXPECT_FALSE(SameBits(*weights, *net->parameters[2].data));
+}
+
+}  // namespace
+}  // namespace ocannl::onnx
