@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a Predictor answers, and what it says of inputs that are none.
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,83 @@ TEST_F(PredictTest, AnswersWithTheParametersOfTheMoment) {
     EXPECT_EQ(c->AsDouble(0), k);
     EXPECT_EQ(c->AsDouble(1), k + 2);
   }
+}
+
+// One is computed from another, and two share what neither is.
+TEST_F(PredictTest, SeveralOutputs) {
+  Tensor a = Input("a");
+  Tensor twice = Named(a + a, "twice");
+  Tensor shared = Exp(PointMul(a, a));
+  Tensor left = Named(shared + 1, "left");
+  Tensor right = Named(PointMul(shared, twice), "right");
+  absl::StatusOr<train::Predictor> predictor =
+      train::Predictor::Make(model_, {left, right, twice}, {a}, host_.context);
+  ASSERT_THAT(predictor, IsOk());
+  for (const NdArray& given : {bits_, ones_}) {
+    const auto answers = predictor->PredictAll({given});
+    ASSERT_THAT(answers, IsOk());
+    ASSERT_EQ(answers->size(), 3u);
+    for (int k = 0; k < 2; ++k) {
+      const double x = given.AsDouble(k);
+      EXPECT_NEAR((*answers)[0].AsDouble(k), std::exp(x * x) + 1, 1e-6);
+      EXPECT_NEAR((*answers)[1].AsDouble(k), std::exp(x * x) * 2 * x, 1e-5);
+      EXPECT_EQ((*answers)[2].AsDouble(k), 2 * x);
+    }
+    EXPECT_TRUE(SameBits(*predictor->Predict({given}), (*answers)[0]));
+  }
+  EXPECT_THAT(train::Predictor::Make(model_, {twice, twice}, {a}, host_.context)
+                  .status()
+                  .message(),
+              HasSubstr("`twice` is an output twice"));
+  EXPECT_THAT(
+      train::Predictor::Make(model_, std::vector<Tensor>(), {a}, host_.context)
+          .status()
+          .message(),
+      HasSubstr("there is no output"));
+}
+
+// Each shape has its network; all read the parameters of the moment.
+TEST_F(PredictTest, TableOfNetworksByShape) {
+  int made = 0;
+  auto net = [&](train::Model& model, absl::Span<const NdArray> values) {
+    ++made;
+    Tensor x = Data(model.graph, "x", values[0],
+                    {.rows = {Dims{}, values[0].dims(), Dims{}}});
+    Tensor w = Param(model.graph, "w", {.rows = {Dims{}, Dims{1}, Dims{}}},
+                     DType::kF32, {});
+    return train::NetCode{
+        .outputs = {Named(PointMul(Einsum1("0 => 0", w), x), "y")},
+        .inputs = {x}};
+  };
+  ASSERT_THAT(host_.context.Write("w", NdArray::Of<float>({1}, {2})), IsOk());
+  train::PredictorTable table(net, host_.context, /*most=*/2);
+  auto first = [&](int64_t size) {
+    const NdArray x = NdArray::Of<float>({size}, std::vector<float>(size, 3));
+    const auto answers = table.PredictAll({x});
+    EXPECT_THAT(answers, IsOk());
+    EXPECT_EQ((*answers)[0].size(), size);
+    return (*answers)[0].AsDouble(size - 1);
+  };
+  EXPECT_EQ(first(2), 6);
+  EXPECT_EQ(first(5), 6);
+  EXPECT_EQ(first(2), 6);
+  EXPECT_EQ(made, 2);
+  ASSERT_THAT(host_.context.Write("w", NdArray::Of<float>({1}, {4})), IsOk());
+  EXPECT_EQ(first(5), 12);
+  EXPECT_EQ(first(2), 12);
+  EXPECT_EQ(made, 2);
+  EXPECT_EQ(first(7), 12);  // in the place of 5
+  EXPECT_EQ(first(2), 12);
+  EXPECT_EQ(made, 3);
+  EXPECT_EQ(first(5), 12);
+  EXPECT_EQ(made, 4);
+  // What the context does not have is an error, and no network.
+  TestDevice other;
+  EXPECT_THAT(train::PredictorTable(net, other.context)
+                  .PredictAll({ones_})
+                  .status()
+                  .message(),
+              HasSubstr("`w`"));
 }
 
 TEST_F(PredictTest, ErrorsNameTheInput) {
