@@ -19,7 +19,7 @@ import zipfile
 
 PROGRAMS = ["moons", "moons_parallel", "lenet", "gpt2_mini", "digits",
             "digit_addition", "circles_conv", "names", "text", "reverse",
-            "bench/bench_main"]
+            "embed", "bench/bench_main"]
 
 
 def run(program, *flags, cwd=None):
