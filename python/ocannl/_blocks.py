@@ -42,6 +42,12 @@ def _check_epsilon(epsilon: float) -> None:
         raise Error(f"epsilon is {epsilon}; it must be finite and not negative")
 
 
+def _check_layers(layers: int) -> None:
+    """Each layer is built on its own: a graph of 2^31 would never end."""
+    if isinstance(layers, numbers.Integral) and not 1 <= layers <= 10_000:
+        raise Error(f"layers={layers}; give 1 to 10,000")
+
+
 def _apply_block(block: _native.Block, operands: Sequence[Tensor]) -> Tensor:
     where = _native.Where(*here())
     made = Tensor(operands[0].model, operands,
@@ -168,6 +174,7 @@ def encoder(x: Tensor, *, layers: int, size: int, heads: int, hidden: int,
             dropout: float = 0.0, name: str = "") -> Tensor:
     """Blocks of attention and a perceptron with gelu: ...,length|size stays.
     With a causal mask they are a decoder without an encoder."""
+    _check_layers(layers)
     operands = [x] if mask is None else [x, mask]
     return _block(_native.encoder, name, "encoder", operands, layers, size,
                   heads, hidden, pre_norm, dropout)
@@ -180,6 +187,7 @@ def decoder_only(tokens: Tensor, *, vocabulary: int, length: int, layers: int,
     """A language model: integers ...,length| of tokens give the logits of the
     next token at each place, ...,length|vocabulary. Model.generator continues
     sequences with it."""
+    _check_layers(layers)
     return _block(_native.decoder_only, name, "decoder_only", [tokens],
                   vocabulary, length, layers, size, heads, hidden, pre_norm,
                   dropout)
