@@ -129,6 +129,13 @@ struct Row {
   std::string avx512, avx2;
 };
 
+void ExpectPlans(const std::vector<Row>& rows) {
+  for (const auto& [einsum, avx512, avx2] : rows) {
+    EXPECT_EQ(PlanOf(einsum, kAvx512Target), avx512) << Describe(einsum);
+    EXPECT_EQ(PlanOf(einsum, kAvx2Target), avx2) << Describe(einsum);
+  }
+}
+
 TEST(TilingTest, TableOfEinsums) {
   const std::vector<Row> rows = {
       {{"mk,kn->mn", {{'m', 66}, {'n', 64}, {'k', 65}}},
@@ -181,10 +188,19 @@ TEST(TilingTest, TableOfEinsums) {
        "mqn: 6x4x16, ku 8",
        "mqn: 5x2x8, ku 33"},
   };
-  for (const auto& [einsum, avx512, avx2] : rows) {
-    EXPECT_EQ(PlanOf(einsum, kAvx512Target), avx512) << Describe(einsum);
-    EXPECT_EQ(PlanOf(einsum, kAvx2Target), avx2) << Describe(einsum);
-  }
+  ExpectPlans(rows);
+}
+
+TEST(TilingTest, FewRowsAndFarSteps) {
+  ExpectPlans({
+      // Steps of A are a multiple of 1 KB apart, in few sets of L1.
+      {{"bkm,bkn->bmn", {{'b', 4}, {'m', 256}, {'n', 64}, {'k', 255}}},
+       "m-n: 12x1x32, ku 8, A packed",
+       "m-n: 5x1x16, ku 8, A packed"},
+      {{"bkm,bkn->bmn", {{'b', 4}, {'m', 255}, {'n', 64}, {'k', 256}}},
+       "m-n: 12x1x32, ku 8",
+       "m-n: 5x1x16, ku 8"},
+  });
 }
 
 // That tiles of a loop are adjacent and end with it.
