@@ -193,6 +193,13 @@ TEST(TilingTest, TableOfEinsums) {
 
 TEST(TilingTest, FewRowsAndFarSteps) {
   ExpectPlans({
+      // Few rows are lanes, and their operand is transposed.
+      {{"mk,nk->mn", {{'m', 16}, {'n', 384}, {'k', 385}}},
+       "n-m: 24x1x16, ku 8, B transposed",
+       "n-m: 9x1x8, ku 8, B transposed"},
+      {{"mk,nk->mn", {{'m', 16}, {'n', 31}, {'k', 385}}},
+       "m-n: 16x1x16, ku 16",
+       "m-n: 8x1x8, ku 8, B transposed"},
       // Steps of A are a multiple of 1 KB apart, in few sets of L1.
       {{"bkm,bkn->bmn", {{'b', 4}, {'m', 256}, {'n', 64}, {'k', 255}}},
        "m-n: 12x1x32, ku 8, A packed",
