@@ -89,12 +89,12 @@ Assignments SharedCode(const Graph& graph, const Shapes& shapes,
   absl::flat_hash_map<int32_t, int32_t> index_of;  // of the word's array
   for (TensorId word : words) {
     const auto index = static_cast<int32_t>(code.statics.size());
-    index_of[code.number_of.at(graph[word].name)] = index;
-    code.statics.push_back({UniqueName(absl::StrCat("word_", index),
-                                       [&](const std::string& name) {
-                                         return code.number_of.contains(name);
-                                       }),
-                            int64_t{1} << 32});
+    index_of[*code.FindArray(graph[word].name)] = index;
+    auto is_taken = [&](const std::string& name) {
+      return code.FindArray(name).has_value();
+    };
+    code.statics.push_back(
+        {UniqueName(absl::StrCat("word_", index), is_taken), int64_t{1} << 32});
   }
   for (Assignment& each : code.list) {
     auto* assign = std::get_if<Assign>(&each);

@@ -2,6 +2,7 @@
 #include "tests/blocks/dual_code.h"
 
 #include <cmath>
+#include <deque>
 #include <optional>
 #include <variant>
 
@@ -118,8 +119,8 @@ class Runner {
   ReadArray ReadAt(const Source& source) {
     const auto* lookup = std::get_if<ReadLookup>(&source);
     if (lookup == nullptr) return std::get<ReadArray>(source);
-    ReadArray read = lookup->table;
-    read.indices[lookup->axis] = IdAt(lookup->ids);
+    ReadArray read = *lookup->table;
+    read.indices[lookup->axis] = IdAt(*lookup->ids);
     return read;
   }
 
@@ -154,7 +155,7 @@ class Runner {
 }  // namespace
 
 void RunDual(Assignments code, DualArrays& arrays) {
-  const std::vector<Assignment> list = code.list;
+  const std::deque<Assignment> list = code.list;
   Runner runner(code, arrays);
   for (const Assignment& assignment : list) {
     const Assign* assign = std::get_if<Assign>(&assignment);

@@ -2,7 +2,7 @@
 #include "ocannl/core/assign/assignments.h"
 
 #include <algorithm>
-#include <iterator>
+#include <deque>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -18,22 +18,29 @@
 
 namespace ocannl {
 
+std::optional<int32_t> Assignments::FindArray(absl::string_view array) const {
+  return numbers.Find(
+      array, [&](int32_t k) -> absl::string_view { return arrays[k].name; });
+}
+
 int32_t Assignments::AddArray(Array array) {
   const auto next = static_cast<int32_t>(arrays.size());
-  auto [number, is_new] = number_of.try_emplace(array.name, next);
-  if (is_new) {
+  const int32_t number = numbers.Add(
+      array.name, next,
+      [&](int32_t k) -> absl::string_view { return arrays[k].name; });
+  if (number == next) {
     arrays.push_back(std::move(array));
     return next;
   }
-  Array& known = arrays[number->second];
-  CHECK(known.name == array.name && known.dtype == array.dtype &&
-        known.dims == array.dims && known.is_merge == array.is_merge)
+  Array& known = arrays[number];
+  CHECK(known.dtype == array.dtype && known.dims == array.dims &&
+        known.is_merge == array.is_merge)
       << "array " << array.name << " has two meanings";
   if (known.data == nullptr) known.data = std::move(array.data);
   if (array.memory && array.memory != known.memory) {
     contradiction.Update(UpdateOf(known.name, *array.memory, known.memory));
   }
-  return number->second;
+  return number;
 }
 
 bool AnyAssign(const Assignments& code,
@@ -116,8 +123,8 @@ void WalkArrays(const Source& source,
                 absl::FunctionRef<void(const ReadArray&)> visit) {
   std::visit(Overload{[&](const ReadArray& read) { visit(read); },
                       [&](const ReadLookup& read) {
-                        visit(read.table);
-                        visit(read.ids);
+                        visit(*read.table);
+                        visit(*read.ids);
                       },
                       [](const ReadIndex&) {}},
              source);
@@ -126,8 +133,8 @@ void WalkArrays(const Source& source,
 void WalkArrays(Source& source, absl::FunctionRef<void(ReadArray&)> visit) {
   std::visit(Overload{[&](ReadArray& read) { visit(read); },
                       [&](ReadLookup& read) {
-                        visit(read.table);
-                        visit(read.ids);
+                        visit(read.table.Mutable());
+                        visit(read.ids.Mutable());
                       },
                       [](ReadIndex&) {}},
              source);
@@ -145,14 +152,6 @@ bool ReadsSource(const Assign& assign, int32_t array) {
 
 namespace {
 
-// Room for `count` more and a quarter. Twice as much, while the smaller one is
-// copied, would be most of the memory that long code takes.
-template <class T>
-void ReserveMore(std::vector<T>& to, size_t count) {
-  const size_t size = to.size() + count;
-  if (size > to.capacity()) to.reserve(size + size / 4);
-}
-
 // Adds what all assignments of `from` need, and returns the number in `to` of
 // each array.
 template <class From>
@@ -162,23 +161,25 @@ std::vector<int32_t> AppendArrays(Assignments& to, From&& from) {
   if (to.statics.size() < from.statics.size()) to.statics = from.statics;
   std::vector<int32_t> array_of;
   array_of.reserve(from.arrays.size());
-  ReserveMore(to.arrays, absl::c_count_if(from.arrays, [&](const Array& array) {
-                return !to.number_of.contains(array.name);
-              }));
-  for (auto& array : from.arrays) {
-    array_of.push_back(to.AddArray(
-        std::is_lvalue_reference_v<From> ? Array(array) : std::move(array)));
+  if constexpr (std::is_lvalue_reference_v<From>) {
+    for (const Array& array : from.arrays) {
+      array_of.push_back(to.AddArray(array));
+    }
+  } else {
+    for (; !from.arrays.empty(); from.arrays.pop_front()) {
+      array_of.push_back(to.AddArray(std::move(from.arrays.front())));
+    }
   }
   return array_of;
 }
 
 // Appends `list`, where array_of[k] is array k and `exprs` has the values.
-void AppendList(Assignments& to, std::vector<Assignment> list,
+void AppendList(Assignments& to, std::deque<Assignment> list,
                 const ExprPool& exprs, absl::Span<const int32_t> array_of) {
-  ReserveMore(to.list, list.size());
   ExprMap copies;
   auto add_leaf = [&](const Leaf& leaf) { return to.exprs.Add(leaf); };
-  for (Assignment& assignment : list) {
+  for (; !list.empty(); list.pop_front()) {
+    Assignment& assignment = list.front();
     if (Assign* assign = std::get_if<Assign>(&assignment)) {
       assign->lhs = array_of[assign->lhs];
       assign->rhs = CopyExpr(exprs, assign->rhs, to.exprs, copies, add_leaf);
@@ -193,11 +194,12 @@ void AppendList(Assignments& to, std::vector<Assignment> list,
 
 // Whether AddArray has seen all arrays by the names that they have.
 bool KnowsItsArrays(const Assignments& code) {
-  return code.number_of.size() == code.arrays.size() &&
-         absl::c_all_of(code.number_of, [&](const auto& name_and_number) {
-           const auto& [name, number] = name_and_number;
-           return code.arrays[number].name == name;
-         });
+  for (size_t k = 0; k < code.arrays.size(); ++k) {
+    if (code.FindArray(code.arrays[k].name) != static_cast<int32_t>(k)) {
+      return false;
+    }
+  }
+  return code.numbers.size() == code.arrays.size();
 }
 
 }  // namespace
@@ -229,16 +231,16 @@ void Append(Assignments& to, Assignments&& from) {
     to.contradiction.Update(from.contradiction);
     if (to.statics.size() < from.statics.size()) to.statics = from.statics;
     to.arrays = std::move(from.arrays);
-    to.number_of = std::move(from.number_of);
+    to.numbers = std::move(from.numbers);
     to.exprs = std::move(from.exprs);
-    ReserveMore(to.list, from.list.size());
-    absl::c_move(from.list, std::back_inserter(to.list));
+    for (; !from.list.empty(); from.list.pop_front()) {
+      to.list.push_back(std::move(from.list.front()));
+    }
     from = {};
     return;
   }
-  from.number_of = {};
+  from.numbers = {};
   const std::vector<int32_t> array_of = AppendArrays(to, std::move(from));
-  from.arrays = {};
   AppendList(to, std::move(from.list), from.exprs, array_of);
   from = {};
 }

@@ -104,9 +104,9 @@ Assign GatherCells(const GatherIndices& gather, int32_t cells, int32_t table,
           .accum = std::nullopt,
           .reset = false,
           .rhs = leaf,
-          .sources = {ReadLookup{.table = {table, gather.table},
+          .sources = {ReadLookup{.table = ReadArray{table, gather.table},
                                  .axis = gather.axis,
-                                 .ids = {ids, gather.ids}}},
+                                 .ids = ReadArray{ids, gather.ids}}},
           .extents = gather.extents};
 }
 

@@ -12,16 +12,17 @@
 #define OCANNL_CORE_ASSIGN_IR_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
+#include "ocannl/core/base/name_table.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/index/affine.h"
@@ -29,6 +30,7 @@
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/memory_mode.h"
+#include "ocannl/core/tensor/source.h"
 
 namespace ocannl {
 
@@ -57,9 +59,9 @@ struct ReadIndex {
 // A cell whose index on `axis` is what a cell of integers holds; 0 where that
 // is outside of the axis. The other indices stay inside.
 struct ReadLookup {
-  ReadArray table;  // its index on the axis is 0
+  Boxed<ReadArray> table;  // its index on the axis is 0
   int32_t axis;
-  ReadArray ids;
+  Boxed<ReadArray> ids;
 };
 using Source = std::variant<ReadArray, ReadIndex, ReadLookup>;
 
@@ -96,19 +98,21 @@ using Assignment = std::variant<Assign, BlockComment>;
 struct Assignments {
   std::string name;  // of the routine
   std::vector<StaticSymbol> statics;
-  std::vector<Array> arrays;
+  // In blocks, as the list: long code is not copied where it grows.
+  std::deque<Array> arrays;
   ExprPool exprs;  // Leaf k is source k of the assignment
-  std::vector<assign_ir::Assignment> list;
+  std::deque<assign_ir::Assignment> list;
   // The first contradiction between what was asked for of one array.
   absl::Status contradiction;
-  // By their names, those of the arrays that AddArray has seen: code that
-  // renames arrays adds none.
-  absl::flat_hash_map<std::string, int32_t> number_of = {};
+  // The arrays that AddArray has seen: code that renames arrays adds none.
+  NameTable numbers = {};
 
   // The number of the array, added if its name is new, else with what both ask
   // for. CHECK-fails if dtype or dims differ, or one is in the merge
   // buffer.
   int32_t AddArray(Array array);
+  // The number of the array of that name, if AddArray has seen it.
+  std::optional<int32_t> FindArray(absl::string_view array) const;
 };
 
 // An intermediate value with the dtype and the dims of `like`.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -163,7 +164,7 @@ class Padder {
   };
 
   Assignments code_;
-  std::vector<Assignment> list_;
+  std::deque<Assignment> list_;
   absl::flat_hash_set<std::string> names_;
   std::vector<PaddedCopy> copies_;  // of arrays that are as they were then
 };

@@ -34,8 +34,8 @@ bool SameSource(const Source& a, const Source& b) {
   }
   const auto& x = std::get<ReadLookup>(a);
   const auto& y = std::get<ReadLookup>(b);
-  return SameRead(x.table, y.table) && x.axis == y.axis &&
-         SameRead(x.ids, y.ids);
+  return SameRead(*x.table, *y.table) && x.axis == y.axis &&
+         SameRead(*x.ids, *y.ids);
 }
 
 Assign BySlots(const ExprPool& pool, const Assign& assign) {
@@ -122,7 +122,7 @@ absl::Status MakePointwise(const Assignments& code, bool has_loops,
 std::optional<int32_t> ArrayOf(const Source& source) {
   if (const auto* read = std::get_if<ReadArray>(&source)) return read->array;
   const auto* lookup = std::get_if<ReadLookup>(&source);
-  return lookup != nullptr ? std::optional(lookup->table.array) : std::nullopt;
+  return lookup != nullptr ? std::optional(lookup->table->array) : std::nullopt;
 }
 
 std::optional<int64_t> PlainExtent(const Assignments& code,

@@ -109,8 +109,7 @@ class AssignParser : private ValueParser {
   ExprPool& Pool() override { return code_.exprs; }
 
   absl::StatusOr<int32_t> FindArray(const Token& name) {
-    const auto found = code_.number_of.find(name.text);
-    if (found != code_.number_of.end()) return found->second;
+    if (auto found = code_.FindArray(name.text)) return *found;
     std::vector<std::string> all;
     for (const Array& array : code_.arrays) all.push_back(array.name);
     return ErrorAt(name, "no array `", name.text, "`",
@@ -144,7 +143,10 @@ class AssignParser : private ValueParser {
     OCANNL_ASSIGN_OR_RETURN(const int32_t array, FindArray(first));
     OCANNL_ASSIGN_OR_RETURN(const std::optional<int32_t> ids, Ids());
     Source& source = assign_.sources.emplace_back(ReadArray{array, {}});
-    if (ids) source = ReadLookup{{array, {}}, /*axis=*/-1, {*ids, {}}};
+    if (ids) {
+      source =
+          ReadLookup{ReadArray{array, {}}, /*axis=*/-1, ReadArray{*ids, {}}};
+    }
     return MakeLeaf(code_.exprs, ComputeDType(code_.arrays[array].dtype), leaf);
   }
 
@@ -191,8 +193,8 @@ class AssignParser : private ValueParser {
         const DType dtype = code_.arrays[read->array].dtype;
         OCANNL_ASSIGN_OR_RETURN(read->outside, TakeOutside(in, dtype));
       } else if (auto* lookup = std::get_if<ReadLookup>(&source)) {
-        OCANNL_RETURN_IF_ERROR(slot(lookup->table, &lookup->axis));
-        OCANNL_RETURN_IF_ERROR(slot(lookup->ids, nullptr));
+        OCANNL_RETURN_IF_ERROR(slot(lookup->table.Mutable(), &lookup->axis));
+        OCANNL_RETURN_IF_ERROR(slot(lookup->ids.Mutable(), nullptr));
       }
     }
     OCANNL_RETURN_IF_ERROR(in.Expect("=>"));
@@ -336,7 +338,7 @@ absl::Status Read(absl::string_view text, Assignments& code) {
                             in.TakeName("a declaration or an assignment"));
     if (in.Accept(":")) {
       OCANNL_ASSIGN_OR_RETURN(Array array, TakeDeclaration(in, name));
-      if (code.number_of.contains(array.name)) {
+      if (code.FindArray(array.name)) {
         return in.ErrorAt(name, "array `", array.name,
                           "` is declared twice; choose another name");
       }

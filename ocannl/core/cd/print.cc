@@ -64,8 +64,8 @@ void AddSlots(const Assignments& code, const Assign& assign,
     if (outside.bits == 0 || !LeavesArray(code, assign, *read)) return;
     absl::StrAppend(&slots.back(), " else ", NumberOf(outside));
   } else if (const auto* lookup = std::get_if<ReadLookup>(&source)) {
-    slots.push_back(SlotText(code, lookup->table.indices, lookup->axis));
-    slots.push_back(SlotText(code, lookup->ids.indices, -1));
+    slots.push_back(SlotText(code, lookup->table->indices, lookup->axis));
+    slots.push_back(SlotText(code, lookup->ids->indices, -1));
   }
 }
 
@@ -157,7 +157,7 @@ std::string LeafText(const Assignments& code, const Assign& assign,
     text = name(*read);
   } else {
     const auto& lookup = std::get<ReadLookup>(source);
-    text = absl::StrCat(name(lookup.table), "[", name(lookup.ids), "]");
+    text = absl::StrCat(name(*lookup.table), "[", name(*lookup.ids), "]");
   }
   const DType stored = code.arrays[*ArrayOf(source)].dtype;
   const bool is_as_stored =

@@ -37,10 +37,10 @@ class Verifier {
       if (const auto* read = std::get_if<ReadArray>(&source)) {
         OCANNL_RETURN_IF_ERROR(Inside(read->array, read->indices, !is_ids));
       } else if (const auto* lookup = std::get_if<ReadLookup>(&source)) {
-        for (const ReadArray& each : {lookup->table, lookup->ids}) {
+        for (const ReadArray& each : {*lookup->table, *lookup->ids}) {
           OCANNL_RETURN_IF_ERROR(Inside(each.array, each.indices, false));
         }
-        OCANNL_RETURN_IF_ERROR(Integers(lookup->ids));
+        OCANNL_RETURN_IF_ERROR(Integers(*lookup->ids));
       }
     }
     return absl::OkStatus();

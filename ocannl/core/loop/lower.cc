@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -52,7 +53,7 @@ class Lowering {
     program_.name = RoutineName(code_);
     OCANNL_RETURN_IF_ERROR(code_.contradiction);
     OCANNL_RETURN_IF_ERROR(CheckConstants(code_));
-    if (owned_ != nullptr) owned_->number_of = {};
+    if (owned_ != nullptr) owned_->numbers = {};
     DeclareStatics();
     readers_add_zero_.resize(code_.arrays.size());
     buffer_of_.resize(code_.arrays.size());
@@ -60,16 +61,23 @@ class Lowering {
     for (size_t k = 0; k < code_.arrays.size(); ++k) {
       OCANNL_RETURN_IF_ERROR(Declare(static_cast<int32_t>(k)));
     }
-    program_.body.stmts.reserve(code_.list.size());
+    program_.body.stmts.reserve(
+        code_.list.size() -
+        absl::c_count_if(plan_.steps,
+                         [](const LowerStep& step) { return step.is_elided; }));
     size_t next = 0;
-    for (size_t k = 0; k < code_.list.size(); ++k) {
+    for (size_t k = 0; k < code_.list.size();) {
       std::visit(
           Overload{
               [&](const BlockComment& comment) { Emit(Comment{comment.text}); },
               [&](const Assign&) { Lower(plan_.steps[next++]); },
           },
           code_.list[k]);
-      if (owned_ != nullptr) owned_->list[k] = BlockComment{};
+      if (owned_ != nullptr) {
+        owned_->list.pop_front();
+      } else {
+        ++k;
+      }
     }
     KeepUnwritten(parts_, program_);
     return std::move(program_);
@@ -158,11 +166,12 @@ class Lowering {
         IsZeroEverywhere(code_, assign)) {
       return Emit(ZeroOut{buffer_of_[assign.lhs]});
     }
-    const bool first = step.lanes && step.reset && ReachesAll(code_, assign);
+    const bool first =
+        step.lanes != nullptr && step.reset && ReachesAll(code_, assign);
     if (step.reset && !first) Reset(step);
     Iterators iterators = NewIterators(assign.extents);
     Stmt stmt = AssignAt(step, iterators);
-    if (!step.lanes)
+    if (step.lanes == nullptr)
       return EmitNest(iterators, assign.extents, std::move(stmt));
     const DType dtype = code_.arrays[assign.lhs].dtype;
     Reduction reduction{
@@ -184,7 +193,7 @@ class Lowering {
     const Overload value_of = {
         [&](const ReadArray& read) -> LeafValue { return cell(read); },
         [&](const ReadLookup& read) -> LeafValue {
-          return Lookup{cell(read.table), read.axis, cell(read.ids)};
+          return Lookup{cell(*read.table), read.axis, cell(*read.ids)};
         },
         [&](const ReadIndex& read) -> LeafValue {
           return InLoops({read.index}, assign.extents, iterators)[0];

@@ -67,8 +67,8 @@ std::vector<Uses> UsesOf(const Assignments& code) {
     bool reads = false;
     for (const Source& source : assign->sources) {
       const auto* lookup = std::get_if<ReadLookup>(&source);
-      if (lookup != nullptr) CountRead(*assign, lookup->table, true, all);
-      if (lookup != nullptr) CountRead(*assign, lookup->ids, false, all);
+      if (lookup != nullptr) CountRead(*assign, *lookup->table, true, all);
+      if (lookup != nullptr) CountRead(*assign, *lookup->ids, false, all);
       const auto* read = std::get_if<ReadArray>(&source);
       if (read != nullptr) CountRead(*assign, *read, false, all);
       reads = reads || lookup != nullptr || read != nullptr;

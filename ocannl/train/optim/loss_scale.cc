@@ -61,7 +61,7 @@ struct Operands {
 // What stays as it was before a step that overflows.
 std::vector<Array> Kept(const Model& model, absl::Span<const Tensor> params,
                         const UpdateCode& update) {
-  std::vector<Array> kept = update.init.arrays;
+  std::vector<Array> kept(update.init.arrays.begin(), update.init.arrays.end());
   for (Tensor p : params) {
     kept.push_back(ValueArray(model.graph, model.shapes, p.id));
   }

@@ -129,6 +129,7 @@ absl::StatusOr<Routine> StartTraining(Model& model, Tensor loss,
   }
   OCANNL_ASSIGN_OR_RETURN(const Context started,
                           RunInit(model, loss, std::move(code->init), context));
+  before = {};  // long code needs the memory when it is compiled
   Assignments step = std::move(gradient);
   step.name = "step";
   Append(step, std::move(code->update));

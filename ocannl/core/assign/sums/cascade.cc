@@ -2,6 +2,7 @@
 #include "ocannl/core/assign/sums/cascade.h"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -335,7 +336,7 @@ class Cascader {
   }
 
   Assignments code_;
-  std::vector<Assignment> list_;
+  std::deque<Assignment> list_;
   absl::flat_hash_set<std::string> names_;
   PartialSums sums_;
 };

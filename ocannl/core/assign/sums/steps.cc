@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <variant>
 
@@ -47,11 +48,11 @@ class StepPlanner {
       const Assign* assign = std::get_if<Assign>(&assignment);
       if (assign == nullptr) continue;
       const size_t number = steps_.size();
-      LowerStep& step = steps_.emplace_back(
-          LowerStep{.assign = assign,
-                    .accum = assign->accum,
-                    .reset = assign->reset,
-                    .lanes = FindLanes(code_, *assign, sums_)});
+      LowerStep& step = steps_.emplace_back(LowerStep{
+          .assign = assign, .accum = assign->accum, .reset = assign->reset});
+      if (auto lanes = FindLanes(code_, *assign, sums_)) {
+        step.lanes = std::make_unique<LaneSplit>(*std::move(lanes));
+      }
       WalkReads(*assign, [&](int32_t array) { zero_of[array].reset(); });
       std::optional<size_t>& zero = zero_of[assign->lhs];
       const bool adds = zero && assign->accum == Op::kAdd && !assign->reset;
@@ -115,7 +116,7 @@ class StepPlanner {
       if (signs.target[k]) EndWithZero(k, is_zeroed);
       const bool zeroes = !step.accum && IsZeroEverywhere(code_, assign);
       const bool keeps_zero =
-          signs.target[k] || step.lanes ||
+          signs.target[k] || step.lanes != nullptr ||
           !(is_once_[k] || IsExtreme(assign) || IsChainOfProducts(k));
       from_zero[array] = zeroes || (EndsWithZero(code_, assign) &&
                                     (is_zeroed || !step.accum) && keeps_zero);

@@ -13,6 +13,8 @@
 #ifndef OCANNL_CORE_ASSIGN_SUMS_STEPS_H_
 #define OCANNL_CORE_ASSIGN_SUMS_STEPS_H_
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -23,11 +25,11 @@
 namespace ocannl {
 
 // Where a step adds 0 to what it computes.
-enum class AddsZero { kNowhere, kToTerms, kToResults };
+enum class AddsZero : uint8_t { kNowhere, kToTerms, kToResults };
 
 // Where 0 is added after all terms: to the cells that the step has reached, to
 // all cells of its array, or in the maps that read the array.
-enum class ZeroPass { kNone, kTarget, kArray, kReaders };
+enum class ZeroPass : uint8_t { kNone, kTarget, kArray, kReaders };
 
 // An assignment, and what differs from it in the loops.
 struct LowerStep {
@@ -35,7 +37,8 @@ struct LowerStep {
   bool is_elided = false;
   std::optional<Op> accum;  // none: it sets the cells
   bool reset = false;
-  std::optional<LaneSplit> lanes;  // none: in order
+  // Null: in order.
+  std::unique_ptr<const LaneSplit> lanes = nullptr;
   AddsZero adds_zero = AddsZero::kNowhere;
   ZeroPass zero_pass = ZeroPass::kNone;
   // Of each source, whether results depend on the sign of a zero that it reads
