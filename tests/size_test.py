@@ -48,7 +48,7 @@ ROOMS = {
     "ocannl/core": 650,
     "ocannl/core/analysis": 1_600,
     "ocannl/core/assign": 4_300,
-    "ocannl/core/base": 4_450,
+    "ocannl/core/base": 4_520,
     "ocannl/core/cd": 1_350,
     "ocannl/core/codegen": 800,
     "ocannl/core/index": 1_350,

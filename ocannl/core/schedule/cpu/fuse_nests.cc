@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -267,12 +266,10 @@ class NestFuser {
     if (nest != nullptr) {
       return is_map ? Map(first, *nest) : Accumulate(first, *nest);
     }
-    if (const auto* scatter = std::get_if<ScatterNest>(&first.nest)) {
-      body_.Append(std::move(first.stmt),
-                   std::make_shared<const FusedNest>(*scatter));
-    } else {
-      body_.Append(std::move(first.stmt), nullptr);
-    }
+    const auto* scatter = std::get_if<ScatterNest>(&first.nest);
+    body_.Append(
+        std::move(first.stmt),
+        scatter ? std::make_shared<const FusedNest>(*scatter) : nullptr);
     return absl::OkStatus();
   }
 

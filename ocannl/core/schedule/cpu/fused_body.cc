@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/schedule/cpu/fused_body.h"
 
-#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
