@@ -199,8 +199,7 @@ class Graph {
 
  private:
   absl::string_view NameOf(int32_t id) const { return nodes_[id].name; }
-  // Takes the name that the node has.
-  void TakeName(TensorId id);
+  void TakeName(TensorId id);  // that the node has
   std::string NewName(const std::string& base);
   void Release(const std::string& name);
 

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How much memory StartTraining takes at once, and how often it allocates some:
+// of each parameter of one cell, where tables, names and indices are all. The
+// test takes 0.5 s.
+#include <malloc.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "ocannl/core/base/check.h"
+#include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/tensor/leaf.h"
+#include "ocannl/core/tensor/tensor.h"
+#include "ocannl/tiers/tiers.h"
+#include "ocannl/train/blocks/linear.h"
+#include "ocannl/train/graph/model.h"
+#include "ocannl/train/optim/rule.h"
+#include "ocannl/train/optim/rules.h"
+#include "tests/support/test_device.h"
+
+// The bytes of C++ objects, with what malloc adds, and how many were made.
+static size_t live_bytes = 0;
+static size_t most_bytes = 0;
+static size_t allocations = 0;
+
+void* operator new(size_t size) {
+  void* memory = std::malloc(std::max<size_t>(size, 1));
+  if (memory == nullptr) throw std::bad_alloc();
+  live_bytes += malloc_usable_size(memory) + sizeof(size_t);
+  most_bytes = std::max(most_bytes, live_bytes);
+  ++allocations;
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  if (memory == nullptr) return;
+  live_bytes -= malloc_usable_size(memory) + sizeof(size_t);
+  std::free(memory);
+}
+void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
+
+namespace ocannl {
+namespace {
+
+// Starts the training of `params` parameters of one cell each, whose sum is a
+// balanced tree.
+void Start(int params) {
+  train::Model model;
+  std::vector<Tensor> terms;
+  for (int k = 0; k < params; ++k) {
+    const train::Linear linear({&model.graph, absl::StrCat("p", k)},
+                               {.outputs = Dims{1}, .bias = false});
+    terms.push_back(linear(Data(model.graph, absl::StrCat("x", k),
+                                NdArray::Of<float>({1}, {1}),
+                                {.rows = {Dims{}, Dims{1}, Dims{}}})));
+  }
+  while (terms.size() > 1) {
+    std::vector<Tensor> sums;
+    for (size_t k = 0; k + 1 < terms.size(); k += 2) {
+      sums.push_back(terms[k] + terms[k + 1]);
+    }
+    if (terms.size() % 2 == 1) sums.push_back(terms.back());
+    terms = std::move(sums);
+  }
+  TestDevice host(*FindTier("x86-avx2"));
+  CHECK_OK(train::StartTraining(model, Square(terms[0]),
+                                Number(model.graph, 0.01), train::Sgd(),
+                                host.context));
+}
+
+TEST(StartMemory, ParametersOfOneCell) {
+#if defined(ABSL_HAVE_ADDRESS_SANITIZER) || defined(ABSL_HAVE_THREAD_SANITIZER)
+  GTEST_SKIP() << "malloc is that of the sanitizer";
+#endif
+  Start(1);  // tables that are made once
+  constexpr int kParams = 2000;
+  const size_t before = live_bytes;
+  most_bytes = live_bytes;
+  allocations = 0;
+  Start(kParams);
+  // 10,410 bytes and 439 allocations when this was written.
+  EXPECT_LT((most_bytes - before) / kParams, 10'800u);
+  EXPECT_LT(allocations / kParams, 450u);
+}
+
+}  // namespace
+}  // namespace ocannl
