@@ -12,7 +12,7 @@
 // and use the functions of ocannl/train: parameters have the values of the file
 // as their first values.
 //
-//   Tensor logits = net.outputs[0].value;
+//   Tensor logits = net.outputs[0].value();
 //   Tensor loss = train::CrossEntropy(logits, labels);
 //   auto gradients = train::GradUpdate(*net.model, loss);
 #ifndef OCANNL_ONNX_IMPORT_H_

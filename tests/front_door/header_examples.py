@@ -11,7 +11,7 @@ ocannl::train; GIVEN declares the names that it takes for granted. `...` stands
 for what the reader fills in: statements, alone on a line or after `if (x)`; a
 value; a body, `{ ... }`; or `for (...)`. Runs that are not C++ are in TEXT.
 Public headers are those that ocannl/ocannl.h includes, directly or not, and all
-of ocannl/train/.
+of ocannl/train/ and ocannl/onnx/, but for folders of the latter.
 """
 
 import pathlib
@@ -103,6 +103,9 @@ extern NdArray x, z;
     "ocannl/interp/observer.h": """
 using namespace interp;
 using loop_ir::Stmt;
+""",
+    "ocannl/onnx/import.h": """
+extern onnx::ImportedModel net;
 """,
     "ocannl/train/blocks/attention.h": """
 extern Training* training;
@@ -337,7 +340,8 @@ def public(headers):
     """The headers that users read, of a dictionary from name to text."""
     found = set()
     waiting = [UMBRELLA, "ocannl/eigen.h", *(name for name in headers
-                           if name.startswith("ocannl/train/"))]
+                           if name.startswith("ocannl/train/") or
+                           re.fullmatch(r"ocannl/onnx/\w+\.h", name))]
     while waiting:
         name = waiting.pop()
         if name in headers and name not in found:

@@ -8,5 +8,7 @@
 
 #include "ocannl/eigen.h"
 #include "ocannl/ocannl.h"
+#include "ocannl/onnx/model.h"
+#include "ocannl/onnx/session.h"
 
 int main() { std::printf("%d examples\n", kExamples); }
