@@ -18,14 +18,11 @@ absl::Status Use(const char* path) {
   Device device("host", *FindTier("auto"));
   Stream stream(&device);
   Context context(&stream);
-  OCANNL_ASSIGN_OR_RETURN(auto params, train::ParamArrays(model, y));
-  OCANNL_RETURN_IF_ERROR(
-      train::RestoreParams(path, params, context,
-                           {.names = {{"net_layer1_w", "net.0.weight"},
-                                      {"net_layer1_b", "net.0.bias"},
-                                      {"net_layer2_w", "net.2.weight"},
-                                      {"net_layer2_b", "net.2.bias"}},
-                            .allow_extra = true}));
+  OCANNL_RETURN_IF_ERROR(train::RestoreParams(
+      path, model, y, context,
+      {.allow_extra = true,
+       .layout = train::FileLayout::kPyTorch,
+       .rename = train::PyTorchNames({{"layer{n}", "{2n-2}"}})}));
   OCANNL_ASSIGN_OR_RETURN(auto net,
                           train::Predictor::Make(model, y, {x}, context));
   OCANNL_ASSIGN_OR_RETURN(NdArray answer,

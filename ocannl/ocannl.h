@@ -54,6 +54,7 @@
 #include "ocannl/train/blocks/vision.h"            // whole convolutional nets
 #include "ocannl/train/checkpoint/checkpoint.h"    // SaveParams, LoadArrays
 #include "ocannl/train/checkpoint/series.h"        // CheckpointSeries
+#include "ocannl/train/checkpoint/torch_names.h"   // PyTorchNames
 #include "ocannl/train/compat/merge_batch.h"       // MergeBatch
 #include "ocannl/train/compat/ocannl_names.h"      // names of OCANNL
 #include "ocannl/train/compat/run_once.h"          // UpdateOnce
@@ -62,6 +63,7 @@
 #include "ocannl/train/data/batch_order.h"         // BatchOrder
 #include "ocannl/train/data/data_loader.h"         // DataLoader
 #include "ocannl/train/data/files.h"               // LoadCsv, LoadIdx
+#include "ocannl/train/data/word_piece.h"          // WordPiece
 #include "ocannl/train/decode/generator.h"         // Generator, Sample
 #include "ocannl/train/distributed/mpi.h"          // StartMpi, Communicator
 #include "ocannl/train/eager/scalar_trainer.h"    // ScalarTrainer, Session, Ops

@@ -39,7 +39,7 @@ bool MayBeKernel(const Dims& dims) {
 // Whether a file of another library may mean another order by these dims.
 bool IsAmbiguous(const WantedArray& wanted) {
   const Dims& dims = wanted.array.dims;
-  if (!wanted.torch) return MayBeKernel(dims);
+  if (!wanted.torch || wanted.torch->is_unknown) return MayBeKernel(dims);
   return Reorders(*wanted.torch, dims) && FitsTorch(*wanted.torch, dims, dims);
 }
 

@@ -4,14 +4,14 @@
 // how the graph uses a parameter, so it holds for blocks and for einsums of
 // one's own:
 //
-//   use                     ours                     PyTorch
-//   Linear                  out..., in...            [out, in]
-//   Linear of an image      out..., h, w, c          [out, c*h*w]
-//   convolution             out, h, w, in            [out, in, h, w]
-//   the same with groups    groups, out, h, w, in    [groups*out, in, h, w]
-//   depthwise               channels, h, w           [channels, 1, h, w]
-//   Gather from a table     size, count              [count, size]
-//   bias, scale, state      the same
+//  use                     ours                     PyTorch
+//  Linear                  out..., in...            [out, in]
+//  Linear of an image      out..., h, w, c          [out, c*h*w]
+//  convolution             out, h, w, in            [out, in, h, w]
+//  the same with groups    groups, out, h, w, in    [groups*out, in, h, w]
+//  depthwise               channels, h, w           [channels, 1, h, w]
+//  Gather from a table     size, count              [count, size]
+//  bias, scale, state      the same
 //
 // The axes of the result are first, the axes that are summed follow, and the
 // axes of a window are last. A looked-up axis is before all others. Three axes

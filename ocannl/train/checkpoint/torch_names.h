@@ -3,11 +3,12 @@
 // PyTorchNames: what the parameters of a network are called in a file of
 // PyTorch, by a few rules.
 //
-//   {.rename = train::PyTorchNames({{"encoder_block{n}", "layer.{n-1}"},
-//                                   {"self_norm", "attention.norm"}})}
+//   const RestoreOptions options = {
+//       .rename = train::PyTorchNames({{"encoder_block{n}", "layer.{n-1}"},
+//                                      {"self_norm", "attention.norm"}})};
 //
-//   encoder_block1_self_norm_scale  is  layer.0.attention.norm.weight
-//   encoder_block2_in_b             is  layer.1.in.bias
+// Then encoder_block1_self_norm_scale is layer.0.attention.norm.weight, and
+// encoder_block2_in_b is layer.1.in.bias.
 //
 // A name is read from the left. Where a rule matches whole parts of it, which
 // `_` separates, they become its text; the first such rule counts. Other parts

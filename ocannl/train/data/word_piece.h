@@ -3,9 +3,9 @@
 // WordPiece: the tokenizer of BERT, by the pieces of its vocab.txt.
 //
 //   OCANNL_ASSIGN_OR_RETURN(const auto pieces, WordPiece::Load("vocab.txt"));
-//   pieces.Encode("Unaffable!")       ->   the ids of "una", "##ffa", "##ble",
-//   "!" const TokenBatch batch = pieces.EncodeBatch({"One.", "Two words."},
-//   16);
+//   auto ids = pieces.Encode("Unaffable!");  // of una, ##ffa, ##ble and !
+//   const std::vector<std::string> texts = {"One.", "Two words."};
+//   const TokenBatch batch = pieces.EncodeBatch(texts, 16);
 //
 // Words are cut at blanks and at punctuation, each sign of which is a word, as
 // each CJK ideograph is. Other control characters, U+FFFD and bytes that are no
