@@ -181,7 +181,9 @@ TEST_F(CppMistakesTest, ParametersOfAnotherNet) {
   const auto arrays = train::ParamArrays(model_, other);
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   EXPECT_THAT(Message(train::RestoreParams(path, *arrays, step->context())),
-              AllOf(HasSubstr("it has no `big_layer1_w`; it has net_layer1_w"),
+              AllOf(HasSubstr("4 arrays do not fit, and 0 do:\n"
+                              "  it has no `big_layer1_w`\n"),
+                    HasSubstr("; it has net_layer1_w"),
                     HasSubstr("give RestoreOptions::names")));
 }
 
