@@ -28,7 +28,10 @@ struct Block {
                   const UserLine& where) const {
     train::Training* const in =
         training ? &session->training : train::kInference;
-    return Checked(session, apply(TensorsOf(operands), in, where));
+    const Node result = Checked(session, apply(TensorsOf(operands), in, where));
+    session->updated_with.resize(session->training.updates.size(),
+                                 result.tensor.id);
+    return result;
   }
 };
 

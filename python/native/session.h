@@ -53,6 +53,9 @@ struct Session {
   // The base of all routines, so that none depends on another's runs.
   Context context{&stream};
   train::Training training;
+  // The result of the block that made each update of `training`: a step makes
+  // the updates of the blocks that its loss was computed through.
+  std::vector<TensorId> updated_with;
   int64_t process;
   // Held by native work on the arrays. Its holder does not wait for Python's
   // lock. Recursive: an exception that it raises may start the garbage

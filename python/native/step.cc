@@ -7,7 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "python/native/arrays.h"
@@ -151,17 +150,11 @@ class Step : public CompiledCode {
   std::vector<train::StateUpdate> Updates(const Session& s) const {
     const std::vector<TensorId> order =
         TopologicalOrder(s.model.graph, {loss_.tensor.id}, false);
-    absl::flat_hash_set<TensorId> computed;
-    for (TensorId id : order) {
-      if (!OperandsOf(s.model.graph[id].source).empty()) computed.insert(id);
-    }
+    const absl::flat_hash_set<TensorId> computed(order.begin(), order.end());
     std::vector<train::StateUpdate> updates;
-    for (const train::StateUpdate& update : s.training.updates) {
-      const auto needs =
-          TopologicalOrder(s.model.graph, {update.value.id}, false);
-      if (absl::c_any_of(needs,
-                         [&](TensorId id) { return computed.contains(id); })) {
-        updates.push_back(update);
+    for (size_t k = 0; k < s.training.updates.size(); ++k) {
+      if (computed.contains(s.updated_with[k])) {
+        updates.push_back(s.training.updates[k]);
       }
     }
     return updates;

@@ -229,6 +229,18 @@ class PredictionTest(unittest.TestCase):
         np.testing.assert_allclose(np.asarray(model["norm_running_mean"]),
                                    values.mean(0), rtol=1e-4)
 
+    def test_a_step_updates_only_what_its_loss_uses(self):
+        model = ocannl.Model()
+        body = ocannl.relu(ocannl.linear(model.input("x", "4|2"), 3))
+        normal = ocannl.linear(ocannl.batch_norm(body, name="norm"), 1)
+        plain = ocannl.linear(body, 1)
+        step = model.train(plain.sum(), ocannl.sgd(0.0))
+        other = model.train(normal.sum(), ocannl.sgd(0.0))
+        step(x=XOR_X)
+        np.testing.assert_array_equal(model["norm_running_mean"].numpy(), 0)
+        other(x=XOR_X + 1)
+        self.assertGreater(model["norm_running_mean"].numpy().max(), 0)
+
     def test_parameters_of_a_text_are_shared_by_all_batches(self):
         model = ocannl.Model()
         x = model.input("x", "3|2")
