@@ -28,18 +28,21 @@ struct ExpConstants {
   double log2e;
   double ln2_hi;  // few bits, so that n * ln2_hi is exact
   double ln2_lo;
-  double exp_least;                    // exp of this and of less is 0,
-  double exp_end;                      // of this and of more infinity,
-  double exp2_least;                   // and so for exp2.
-  double exp2_end;                     //
-  double tanh_most;                    // tanh of more is 1,
-  double sigmoid_most;                 // sigmoid too, silu x;
-  double sigmoid_least;                // e^-x of more is finite
-  double silu_least;                   // silu of less is -0.
-  int silu_shift;                      // 2^-shift e^-x is finite then
-  absl::Span<const double> exp_tail;   // q
-  absl::Span<const double> exp2_tail;  // (2^r - 1) / r
-  absl::Span<const double> tanh_tail;  // (tanh(x) / x - 1) / x^2 in x^2
+  double ln2;                             // their sum, rounded
+  double exp_least;                       // exp of this and of less is 0,
+  double exp_end;                         // of this and of more infinity,
+  double exp2_least;                      // and so for exp2.
+  double exp2_end;                        //
+  double tanh_tiny;                       // 3 + this is 3,
+  double tanh_most;                       // tanh of more is 1,
+  double sigmoid_most;                    // sigmoid too, silu x;
+  double sigmoid_least;                   // e^-x of more is finite
+  double silu_least;                      // silu of less is -0.
+  int silu_shift;                         // 2^-shift e^-x is finite then
+  absl::Span<const double> exp_tail;      // q
+  absl::Span<const double> exp2_tail;     // (2^r - 1) / r
+  absl::Span<const double> tanh_slope;    // see kTanhSlope32
+  absl::Span<const double> tanh_divisor;  // see kTanhDivisor32
 };
 
 // q: degree 4 on +-0.34668: 2^-28.
@@ -60,28 +63,47 @@ constexpr double kExp2Tail64[] = {
     0.0096181291075941103,  0.001333355814677461,   0.00015403530457124096,
     1.525273349309952e-05,  1.3215435276281181e-06, 1.0178199591281019e-07,
     7.0737842878658908e-09, 4.4347677777325335e-10};
-// Degree 4 in x^2 on [0, 0.625]: 2^-27.
-constexpr double kTanhTail32[] = {-0.333332807, 0.133314401, -0.0537395217,
-                                  0.0206384324, -0.00570422597};
-// (log(1 + t) - t) / t^2; degree 8 on [0, 1]: 2^-27.
-constexpr double kLog1pTail32[] = {-0.499999315,  0.333304733,  -0.249582022,
-                                   0.196934626,   -0.153499007, 0.106713615,
-                                   -0.0575744808, 0.020156987,  -0.00330795883};
-// Degree 10: 2^-56.
-constexpr double kTanhTail64[] = {
-    -0.33333333333332854,   0.13333333333261888,    -0.05396825393117264,
-    0.021869487573923867,   -0.0088632209743163982, 0.0035919889463788051,
-    -0.0014549577143012919, 0.00058631273839195432, -0.00022855653393587995,
-    7.7135639139915173e-05, -1.606829886046269e-05};
+// tanh where it is 1 - 1 / half: (half of e^2r - 1) / r on +-ln2 / 4, minimax
+// for the absolute error of tanh; degree 4: 2^-26.
+constexpr double kTanhSlope32[] = {0.999999881, 0.999983013, 0.666689038,
+                                   0.335182577, 0.13298893};
+// x^3 / (x - tanh(x)) in x^2 on [0, 1], for the relative error of tanh;
+// degree 3: 2^-29.
+constexpr double kTanhDivisor32[] = {3.00000072, 1.19999325, -0.00569276512,
+                                     0.00022696922};
+// (log(1 + t) - t) / t^2; degree 8 on [0, 1]: 2^-27. The error is least near
+// t = 1, where softplus has the greatest errors of rounding.
+constexpr double kLog1pTail32[] = {-0.499999106,  0.333297789,  -0.249500766,
+                                   0.196478948,   -0.152096927, 0.104216583,
+                                   -0.0550091788, 0.0187465474, -0.00298670866};
+// Degree 10: 2^-60.
+constexpr double kTanhSlope64[] = {1,
+                                   1.0000000000000022,
+                                   0.66666666666665408,
+                                   0.33333333333221965,
+                                   0.1333333333358416,
+                                   0.044444444621583701,
+                                   0.012698412504238549,
+                                   0.0031745910453881902,
+                                   0.00070547333908576454,
+                                   0.00014146777082790806,
+                                   2.5611667344704646e-05};
+// Degree 8: 2^-61.
+constexpr double kTanhDivisor64[] = {
+    3.0000000000000004,      1.1999999999999749,      -0.0057142857139262683,
+    0.00025396825146314179,  -1.2203659489275244e-05, 5.9874289250274543e-07,
+    -2.9530765653534652e-08, 1.4322061378653044e-09,  -5.7030886204570448e-11};
 
 const ExpConstants& ExpConstantsOf(DType dtype) {
   static constexpr ExpConstants kF32 = {.log2e = 1.44269502,
                                         .ln2_hi = 0x1.62e4p-1,
                                         .ln2_lo = 1.42860677e-06,
+                                        .ln2 = 0x1.62e43p-1,
                                         .exp_least = -104,
                                         .exp_end = 0x1.62e43p+6,
                                         .exp2_least = -150,
                                         .exp2_end = 128,
+                                        .tanh_tiny = 0x1p-40,
                                         .tanh_most = 10,
                                         .sigmoid_most = 18,
                                         .sigmoid_least = -87,
@@ -89,14 +111,17 @@ const ExpConstants& ExpConstantsOf(DType dtype) {
                                         .silu_shift = 48,
                                         .exp_tail = kExpTail32,
                                         .exp2_tail = kExp2Tail32,
-                                        .tanh_tail = kTanhTail32};
+                                        .tanh_slope = kTanhSlope32,
+                                        .tanh_divisor = kTanhDivisor32};
   static constexpr ExpConstants kF64 = {.log2e = 0x1.71547652b82fep+0,
                                         .ln2_hi = 0x1.62e42feep-1,
                                         .ln2_lo = 0x1.a39ef35793c76p-33,
+                                        .ln2 = 0x1.62e42fefa39efp-1,
                                         .exp_least = -746,
                                         .exp_end = 0x1.62e42fefa39fp+9,
                                         .exp2_least = -1075,
                                         .exp2_end = 1024,
+                                        .tanh_tiny = 0x1p-80,
                                         .tanh_most = 20,
                                         .sigmoid_most = 38,
                                         .sigmoid_least = -708,
@@ -104,7 +129,8 @@ const ExpConstants& ExpConstantsOf(DType dtype) {
                                         .silu_shift = 80,
                                         .exp_tail = kExpTail64,
                                         .exp2_tail = kExp2Tail64,
-                                        .tanh_tail = kTanhTail64};
+                                        .tanh_slope = kTanhSlope64,
+                                        .tanh_divisor = kTanhDivisor64};
   return dtype == DType::kF32 ? kF32 : kF64;
 }
 
@@ -114,24 +140,24 @@ struct Reduction {
   Expr r;
 };
 
-// k is 1, 2 or -1: all that is multiplied by it stays exact.
+// k is 1 or -1.
 Reduction Reduce(Expr x, int k, int offset) {
   const FloatFormat& format = FormatOf(x.dtype());
   const ExpConstants& constants = ExpConstantsOf(x.dtype());
   Expr shifted = Fma(x, k * constants.log2e, format.rounder + offset);
   Expr n = shifted - (format.rounder + offset);
-  Expr r = Fma(n, -constants.ln2_lo / k, Fma(n, -constants.ln2_hi / k, x));
+  Expr r = Fma(n, -k * constants.ln2_lo, Fma(n, -k * constants.ln2_hi, x));
   return {.word = Bitcast(shifted, format.word), .r = r};
 }
 
-// (e^(k r) - 1) / (|k| r), with k as above.
+// (e^(k r) - 1) / r, with k as above.
 Expr Slope(Expr r, int k) {
   std::vector<double> tail;
-  double factor = k / std::abs(k);
+  double factor = k;
   for (double c : ExpConstantsOf(r.dtype()).exp_tail) {
     tail.push_back(c * (factor *= k));
   }
-  return Fma(Polynomial(r, tail), r, k / std::abs(k));
+  return Fma(Polynomial(r, tail), r, k);
 }
 
 // `y` where `is_finite`; elsewhere infinity, or x if that is a NaN.
@@ -209,19 +235,27 @@ Expr Exp2Value(Expr x) {
       TimesPowerOfTwo(PowerOfRest(reduction.r), reduction.word));
 }
 
-// 1 - 1 / ((e^2x + 1) / 2), or an odd polynomial where that would lose digits.
+// 1 - 1 / half with half = (e^2x + 1) / 2 from 1 on, and below 1
+// x - x^3 / divisor with a polynomial in x^2. Both are b - b^3 / d for
+// b = min(x, 1), where d is the greater of divisor and half: the two are equal
+// at 1, and half grows faster.
 Expr TanhValue(Expr x) {
+  const FloatFormat& format = FormatOf(x.dtype());
   const ExpConstants& constants = ExpConstantsOf(x.dtype());
-  Expr a = Min(constants.tanh_most, Abs(x));
-  Reduction reduction = Reduce(a, 2, FormatOf(x.dtype()).bias);
-  Expr power = PowerOfTwo(reduction.word, x.dtype());
-  // (2^n e^2r + 1) / 2 = 2^n (e^2r - 1) / 2 + (2^n + 1) / 2 with few roundings.
-  Expr slope = power * Slope(reduction.r, 2);
-  Expr half = Fma(slope, reduction.r, Fma(power, 0.5, 0.5));
-  Expr large = 1 - 1 / half;
-  Expr square = a * a;
-  Expr small = Fma(square * Polynomial(square, constants.tanh_tail), a, a);
-  return WithSign(Select(a < 0.625, small, large), x);
+  const double offset = format.rounder + format.bias;
+  Expr magnitude = Abs(x);
+  Expr a = Min(constants.tanh_most, magnitude);
+  // 2a = n ln2 + 2r, where n is so small that one part of ln2 suffices.
+  Expr shifted = Fma(a, 2 * constants.log2e, offset);
+  Expr r = Fma(shifted - offset, -constants.ln2 / 2, a);
+  Expr power = PowerOfTwo(Bitcast(shifted, format.word), x.dtype());
+  Expr half_exp = Fma(Polynomial(r, constants.tanh_slope), r, 0.5);
+  Expr half = Fma(half_exp, power, 0.5);
+  Expr b = Min(1, magnitude);
+  // The summand changes no digit of tanh, but keeps most cubes normal.
+  Expr square = Fma(b, b, constants.tanh_tiny);
+  Expr divisor = Max(Polynomial(square, constants.tanh_divisor), half);
+  return WithSign(b - b * square / divisor, x);
 }
 
 // 1 / (1 + e^-x), the quotient corrected by what the sum lost, or e^x.
@@ -249,8 +283,8 @@ Expr SiluValue(Expr x) {
 }
 
 // max(x, 0) + log(1 + t) for t = e^-|x|, of which the logarithm is
-// t + t^2 p(t), or t alone far below 0. With t = 2^n + rest, 2^n is added last:
-// it is exact.
+// t + t^2 p(t), or t alone far below 0. With t = 2^n + rest, rest is added
+// first, and 2^n last: both sums then lose little.
 Expr SoftplusValue(Expr x) {
   if (x.dtype() != DType::kF32) return Max(0, x) + Log1p(Exp(-Abs(x)));
   constexpr double kEnd = 43;  // the square of e^-43 is normal
@@ -258,8 +292,9 @@ Expr SoftplusValue(Expr x) {
   Expr power = PowerOfTwo(word, x.dtype());
   Expr slope = power * Slope(r, -1);
   Expr t = Fma(slope, r, power);
-  Expr y = Fma(t * t, Polynomial(t, kLog1pTail32), Max(0, x));
-  return Select(x < -kEnd, ExpValue(x), Fma(slope, r, y) + power);
+  Expr near = Fma(slope, r, Max(0, x));
+  Expr y = Fma(t * t, Polynomial(t, kLog1pTail32), near) + power;
+  return Select(x < -kEnd, ExpValue(x), y);
 }
 
 }  // namespace ocannl
