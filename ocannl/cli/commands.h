@@ -35,6 +35,7 @@ absl::Status EvalCommand(const CommandLine& line, std::ostream& out);
 absl::Status ExplainCommand(const CommandLine& line, std::ostream& out);
 absl::Status FuzzCommand(const CommandLine& line, std::ostream& out);
 absl::Status TuneCommand(const CommandLine& line, std::ostream& out);
+absl::Status OnnxCommand(const CommandLine& line, std::ostream& out);
 
 // Makes the directory --out, if that is given, before anything is computed.
 // Errors: the name is that of a .npy file; the system's.

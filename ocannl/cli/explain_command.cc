@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// explain 'EXPR', FILE.cd or FILE.ll: prints the stages on the way to code.
+// explain 'EXPR', FILE.cd, FILE.ll or FILE.onnx: prints the stages on the way
+// to code.
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -146,8 +147,8 @@ absl::Status AddLaunches(StagesRequest& request) {
   return request.Add(
       StageText{.stage = "launches",
                 .file_name = request.program().name + "-launches.txt",
-                .text = cuda::PrintLaunches(cuda::ForecastLaunches(
-                    request.gpu_schedule->program))});
+                .text = cuda::PrintLaunches(
+                    cuda::ForecastLaunches(request.gpu_schedule->program))});
 }
 
 absl::Status AddPtx(StagesRequest& request) {
@@ -276,7 +277,7 @@ absl::Status AddFirstStages(StagesRequest& request) {
       return UserError("--", flag.name, " is for expressions, but ", what,
                        " is a program");
     }
-    OCANNL_ASSIGN_OR_RETURN(ProgramFile file, ReadProgram(what));
+    OCANNL_ASSIGN_OR_RETURN(ProgramFile file, ReadProgram(line, what));
     OCANNL_ASSIGN_OR_RETURN(explanation, ExplainFile(file, request.options));
     request.code = std::move(file.code);
   } else {

@@ -168,7 +168,7 @@ absl::Status FuzzCommand(const CommandLine& line, std::ostream& out) {
   }
   if (!line.positional().empty()) {
     OCANNL_ASSIGN_OR_RETURN(ProgramFile file,
-                            ReadProgram(line.positional()[0]));
+                            ReadProgram(line, line.positional()[0]));
     options.program = std::move(file.program);
   }
   fuzz::CampaignResult result = fuzz::RunCampaign(options);

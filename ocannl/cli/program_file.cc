@@ -2,12 +2,15 @@
 #include "ocannl/cli/program_file.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "ocannl/core/analysis/promises.h"
@@ -20,6 +23,8 @@
 #include "ocannl/core/compile.h"
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/verify.h"
+#include "ocannl/onnx/import.h"
+#include "ocannl/onnx/model.h"
 
 namespace ocannl {
 namespace {
@@ -44,10 +49,48 @@ absl::StatusOr<ProgramFile> ParseFile(const std::string& path,
   return file;
 }
 
+bool IsOnnxFile(absl::string_view path) {
+  return absl::EndsWith(path, ".onnx");
+}
+
+// --dim=NAME=SIZE. Exporters name dimensions as they like: "batch size".
+absl::StatusOr<std::map<std::string, int64_t>> DimsOf(const CommandLine& line) {
+  std::map<std::string, int64_t> dims;
+  for (const std::string& text : line.GetAll("dim")) {
+    const size_t at = text.rfind('=');
+    int64_t size = 0;
+    if (at == 0 || at == std::string::npos ||
+        !absl::SimpleAtoi(text.substr(at + 1), &size)) {
+      return UserError("--dim=", text, ": write --dim=NAME=SIZE, as in ",
+                       "--dim=batch=1");
+    }
+    dims[text.substr(0, at)] = size;
+  }
+  return dims;
+}
+
+absl::StatusOr<ProgramFile> ReadOnnx(const CommandLine& line,
+                                     const std::string& path) {
+  OCANNL_ASSIGN_OR_RETURN(const auto dims, DimsOf(line));
+  OCANNL_ASSIGN_OR_RETURN(const onnx::OnnxModel model,
+                          onnx::ReadModelFile(UserPath(path)));
+  absl::StatusOr<onnx::ImportedModel> net = onnx::Import(model, {.dims = dims});
+  if (!net.ok()) {
+    return absl::Status(net.status().code(),
+                        absl::StrCat(path, ": ", net.status().message()));
+  }
+  ProgramFile file;
+  OCANNL_ASSIGN_OR_RETURN(file.code, onnx::ForwardOfFile(*net));
+  OCANNL_ASSIGN_OR_RETURN(file.program, LowerToRun(*file.code));
+  OCANNL_RETURN_IF_ERROR(Verify(file.program));
+  return file;
+}
+
 }  // namespace
 
 bool IsProgramFile(absl::string_view path) {
-  return absl::EndsWith(path, ".ll") || absl::EndsWith(path, ".cd");
+  return absl::EndsWith(path, ".ll") || absl::EndsWith(path, ".cd") ||
+         IsOnnxFile(path);
 }
 
 absl::Status WithSource(const absl::Status& status, absl::string_view text) {
@@ -88,14 +131,19 @@ absl::Status WithSource(const absl::Status& status, absl::string_view text) {
                                                   std::string(at, ' '), "^"));
 }
 
-absl::StatusOr<ProgramFile> ReadProgram(const std::string& path) {
+absl::StatusOr<ProgramFile> ReadProgram(const CommandLine& line,
+                                        const std::string& path) {
+  if (IsOnnxFile(path)) return ReadOnnx(line, path);
+  if (line.Has("dim")) {
+    return UserError("--dim is for FILE.onnx, but ", path, " is another file");
+  }
   const absl::StatusOr<std::string> text = ReadText(UserPath(path));
   if (absl::IsNotFound(text.status())) {
     return absl::NotFoundError(absl::StrCat(
         text.status().message(),
         IsProgramFile(path)
             ? "; give the path of a .cd or .ll file"
-            : "; a program is FILE.cd or FILE.ll, and `eval` takes "
+            : "; a program is FILE.cd, FILE.ll or FILE.onnx, and `eval` takes "
               "an expression"));
   }
   OCANNL_RETURN_IF_ERROR(text.status());

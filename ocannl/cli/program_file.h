@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/assign/ir.h"
+#include "ocannl/core/base/command_line.h"
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
@@ -22,11 +23,13 @@ absl::Status WithSource(const absl::Status& status, absl::string_view text);
 // What a file has: a program, or the code that one is made of.
 struct ProgramFile {
   LoopProgram program;
-  std::optional<Assignments> code = std::nullopt;  // of FILE.cd
+  std::optional<Assignments> code = std::nullopt;  // not of FILE.ll
 };
 
-// What is in FILE.ll or FILE.cd, valid. Errors name the file.
-absl::StatusOr<ProgramFile> ReadProgram(const std::string& path);
+// The contents of FILE.ll, FILE.cd or FILE.onnx, valid. The free dimensions of
+// the latter have the sizes of --dim. Errors name the file.
+absl::StatusOr<ProgramFile> ReadProgram(const CommandLine& line,
+                                        const std::string& path);
 
 // Whether `path` names such a file.
 bool IsProgramFile(absl::string_view path);

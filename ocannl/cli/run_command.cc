@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// run FILE.cd or FILE.ll: runs assignments or a loop program from disk and
+// run FILE.cd, FILE.ll or FILE.onnx: runs code or a model from disk and
 // prints what they write.
 #include <iostream>
 #include <memory>
@@ -225,7 +225,8 @@ absl::Status RunCommand(const CommandLine& line, std::ostream& out) {
   OCANNL_ASSIGN_OR_RETURN(PassOptions options, PassOptionsOf(line));
   OCANNL_ASSIGN_OR_RETURN(int64_t repeat,
                           line.GetInt("repeat", 1, 1'000'000'000));
-  OCANNL_ASSIGN_OR_RETURN(ProgramFile file, ReadProgram(line.positional()[0]));
+  OCANNL_ASSIGN_OR_RETURN(ProgramFile file,
+                          ReadProgram(line, line.positional()[0]));
   LoopProgram& program = file.program;
   auto explain = [&]() -> absl::StatusOr<Explanation> {
     OCANNL_ASSIGN_OR_RETURN(Explanation explanation,

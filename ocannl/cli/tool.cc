@@ -20,20 +20,23 @@ namespace ocannl {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"run", "run FILE.cd|FILE.ll",
-     "runs assignments or a loop program and prints what they write", 1,
-     kRunFlags | kTierFlags | kPassFlags, RunCommand},
+    {"run", "run FILE.cd|FILE.ll|FILE.onnx",
+     "runs assignments, a loop program or a model and prints what they write",
+     1, kRunFlags | kTierFlags | kPassFlags, RunCommand},
     {"eval", "eval 'EXPR'", "evaluates an expression of the notation", 1,
      kExpressionFlags | kEvalFlags | kTierFlags | kPassFlags, EvalCommand},
-    {"explain", "explain 'EXPR'|FILE.cd|FILE.ll",
+    {"explain", "explain 'EXPR'|FILE.cd|FILE.ll|FILE.onnx",
      "prints the stages from expression to code", 1,
      kExpressionFlags | kExplainFlags | kPassFlags, ExplainCommand},
-    {"fuzz", "fuzz [FILE.cd|FILE.ll]",
+    {"fuzz", "fuzz [FILE.cd|FILE.ll|FILE.onnx]",
      "compares the tiers on random programs, or one program on random inputs",
      0, kFuzzFlags, FuzzCommand},
-    {"tune", "tune FILE.cd|FILE.ll",
+    {"tune", "tune FILE.cd|FILE.ll|FILE.onnx",
      "searches schedules that are faster than the planner's", 1, kTuneFlags,
      TuneCommand},
+    {"onnx", "onnx [FILE.onnx]",
+     "lists the contents of a model, or all operators that can be imported", 0,
+     0, OnnxCommand},
 };
 
 std::string Usage(absl::string_view program) {

@@ -59,7 +59,7 @@ absl::Status TuneCommand(const CommandLine& line, std::ostream& out) {
   const std::string path = UserPath(line.GetString("out"));
   if (!path.empty()) OCANNL_RETURN_IF_ERROR(CheckReplaceable(path));
   const std::string& file_name = line.positional()[0];
-  OCANNL_ASSIGN_OR_RETURN(ProgramFile file, ReadProgram(file_name));
+  OCANNL_ASSIGN_OR_RETURN(ProgramFile file, ReadProgram(line, file_name));
   OCANNL_ASSIGN_OR_RETURN(LoopProgram program,
                           Optimize(std::move(file.program), {}));
   CountIterators(program);
