@@ -67,10 +67,10 @@ struct ImportedModel {
 };
 
 // The graph of `file`. Running means and variances of batch normalisation are
-// frozen (train::SetFrozen). Errors: a free dimension without a size, or a name
-// in `options` that the model does not have; dims that contradict each other; a
-// node that reads what no earlier node computes. Unimplemented: operators that
-// operators.def does not have, all of them in one message.
+// frozen (train::SetFrozen). Errors: a free dimension without a size; a name in
+// `options` that the model does not have. Others are dims that contradict each
+// other, and a node that reads what no earlier node computes. Unimplemented:
+// operators that operators.def does not have, all of them in one message.
 absl::StatusOr<ImportedModel> Import(const OnnxModel& file,
                                      const ImportOptions& options = {});
 
