@@ -21,7 +21,7 @@
 //   tanh     1.154    0x1.f98d72p-1     0.12 %         28   1.099    39
 //   sigmoid  1.380   -0x1.2426d2p+4     2.12 %         24   1.37     29
 //   silu     0.991   -0x1.4cd6e6p+2     0.12 %         44   0.977    49
-//   softplus 1.647   -0x1.8141c2p-9     3.34 %         30   1.75     35
+//   softplus 1.647   -0x1.8141c2p-9     3.20 %         30   1.75     35
 //   asinh    0.869    0x1.003cdep-1     0.33 %         66   0.910    84
 //   acosh    0.855    0x1.8aa6aap+0     0.14 %         63   0.842    81
 //   atanh    0.812    0x1.d91bb6p-2     0.05 %         50   0.777    55
@@ -47,10 +47,9 @@
 // hypot is beyond 0.57 only where the result is denormal and so rounded twice.
 //
 // Cycles of a core with AVX-512 for 16 numbers of f32, 0.6 to 0.7 for each op
-// (function/ of experiments/bench): exp 11, log 12, sigmoid and tanh 15,
-// softplus, atan, cbrt and log10 18, asin, hypot, expm1, cosh and acos 20, sin
-// and sinh 22, atanh 24, erf 28, atan2 and asinh 33, gelu 35, acosh 36, tan 40,
-// pow 71.
+// (function/ of experiments/bench): exp 11, log 12, sigmoid, tanh 15, softplus,
+// atan, cbrt, log10 18, asin, hypot, expm1, cosh, acos 20, sin, sinh 22, atanh
+// 24, erf 28, atan2, asinh 33, gelu 35, acosh 36, tan 40, pow 71.
 // Functions beyond 20 keep the second part of a remainder, a root or a
 // quotient, or use f64; otherwise they would be beyond 1 ulp.
 //

@@ -28,12 +28,10 @@ struct ExpConstants {
   double log2e;
   double ln2_hi;  // few bits, so that n * ln2_hi is exact
   double ln2_lo;
-  double ln2;                             // their sum, rounded
   double exp_least;                       // exp of this and of less is 0,
   double exp_end;                         // of this and of more infinity,
   double exp2_least;                      // and so for exp2.
   double exp2_end;                        //
-  double tanh_tiny;                       // 3 + this is 3,
   double tanh_most;                       // tanh of more is 1,
   double sigmoid_most;                    // sigmoid too, silu x;
   double sigmoid_least;                   // e^-x of more is finite
@@ -71,23 +69,16 @@ constexpr double kTanhSlope32[] = {0.999999881, 0.999983013, 0.666689038,
 // degree 3: 2^-29.
 constexpr double kTanhDivisor32[] = {3.00000072, 1.19999325, -0.00569276512,
                                      0.00022696922};
-// (log(1 + t) - t) / t^2; degree 8 on [0, 1]: 2^-27. The error is least near
-// t = 1, where softplus has the greatest errors of rounding.
+// (log(1 + t) - t) / t^2; degree 8 on [0, 1]: 2^-27, and less near 1.
 constexpr double kLog1pTail32[] = {-0.499999106,  0.333297789,  -0.249500766,
                                    0.196478948,   -0.152096927, 0.104216583,
                                    -0.0550091788, 0.0187465474, -0.00298670866};
 // Degree 10: 2^-60.
-constexpr double kTanhSlope64[] = {1,
-                                   1.0000000000000022,
-                                   0.66666666666665408,
-                                   0.33333333333221965,
-                                   0.1333333333358416,
-                                   0.044444444621583701,
-                                   0.012698412504238549,
-                                   0.0031745910453881902,
-                                   0.00070547333908576454,
-                                   0.00014146777082790806,
-                                   2.5611667344704646e-05};
+constexpr double kTanhSlope64[] = {
+    1.0000000000000000,     1.0000000000000022,    0.66666666666665408,
+    0.33333333333221965,    0.1333333333358416,    0.044444444621583701,
+    0.012698412504238549,   0.0031745910453881902, 0.00070547333908576454,
+    0.00014146777082790806, 2.5611667344704646e-05};
 // Degree 8: 2^-61.
 constexpr double kTanhDivisor64[] = {
     3.0000000000000004,      1.1999999999999749,      -0.0057142857139262683,
@@ -98,12 +89,10 @@ const ExpConstants& ExpConstantsOf(DType dtype) {
   static constexpr ExpConstants kF32 = {.log2e = 1.44269502,
                                         .ln2_hi = 0x1.62e4p-1,
                                         .ln2_lo = 1.42860677e-06,
-                                        .ln2 = 0x1.62e43p-1,
                                         .exp_least = -104,
                                         .exp_end = 0x1.62e43p+6,
                                         .exp2_least = -150,
                                         .exp2_end = 128,
-                                        .tanh_tiny = 0x1p-40,
                                         .tanh_most = 10,
                                         .sigmoid_most = 18,
                                         .sigmoid_least = -87,
@@ -116,12 +105,10 @@ const ExpConstants& ExpConstantsOf(DType dtype) {
   static constexpr ExpConstants kF64 = {.log2e = 0x1.71547652b82fep+0,
                                         .ln2_hi = 0x1.62e42feep-1,
                                         .ln2_lo = 0x1.a39ef35793c76p-33,
-                                        .ln2 = 0x1.62e42fefa39efp-1,
                                         .exp_least = -746,
                                         .exp_end = 0x1.62e42fefa39fp+9,
                                         .exp2_least = -1075,
                                         .exp2_end = 1024,
-                                        .tanh_tiny = 0x1p-80,
                                         .tanh_most = 20,
                                         .sigmoid_most = 38,
                                         .sigmoid_least = -708,
@@ -235,10 +222,8 @@ Expr Exp2Value(Expr x) {
       TimesPowerOfTwo(PowerOfRest(reduction.r), reduction.word));
 }
 
-// 1 - 1 / half with half = (e^2x + 1) / 2 from 1 on, and below 1
-// x - x^3 / divisor with a polynomial in x^2. Both are b - b^3 / d for
-// b = min(x, 1), where d is the greater of divisor and half: the two are equal
-// at 1, and half grows faster.
+// b - b^3 / d for b = min(|x|, 1). Below 1, d is a polynomial in x^2; from 1 on
+// it is (e^2x + 1) / 2. The two are equal at 1, and d is the greater of them.
 Expr TanhValue(Expr x) {
   const FloatFormat& format = FormatOf(x.dtype());
   const ExpConstants& constants = ExpConstantsOf(x.dtype());
@@ -247,13 +232,14 @@ Expr TanhValue(Expr x) {
   Expr a = Min(constants.tanh_most, magnitude);
   // 2a = n ln2 + 2r, where n is so small that one part of ln2 suffices.
   Expr shifted = Fma(a, 2 * constants.log2e, offset);
-  Expr r = Fma(shifted - offset, -constants.ln2 / 2, a);
+  const double half_ln2 = (constants.ln2_hi + constants.ln2_lo) / 2;
+  Expr r = Fma(shifted - offset, -half_ln2, a);
   Expr power = PowerOfTwo(Bitcast(shifted, format.word), x.dtype());
-  Expr half_exp = Fma(Polynomial(r, constants.tanh_slope), r, 0.5);
-  Expr half = Fma(half_exp, power, 0.5);
+  Expr slope = Polynomial(r, constants.tanh_slope);
+  Expr half = Fma(Fma(slope, r, 0.5), power, 0.5);
   Expr b = Min(1, magnitude);
   // The summand changes no digit of tanh, but keeps most cubes normal.
-  Expr square = Fma(b, b, constants.tanh_tiny);
+  Expr square = Fma(b, b, std::ldexp(1, -2 * format.fraction_bits));
   Expr divisor = Max(Polynomial(square, constants.tanh_divisor), half);
   return WithSign(b - b * square / divisor, x);
 }
