@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "experiments/bench/bound_program.h"
 #include "experiments/bench/contenders.h"
 #include "experiments/bench/peers/eigen_kernels.h"
+#include "experiments/bench/peers/libmvec_kernels.h"
 #include "experiments/bench/programs.h"
 #include "experiments/bench/workloads.h"
 #include "ocannl/core/base/status_macros.h"
@@ -17,7 +19,7 @@ namespace {
 
 // A function of the matrix x, and of others like it.
 struct Formula {
-  std::string name;  // also of Eigen's function, if it has one
+  std::string name;  // also of the function of a peer, if it has one
   std::vector<Definition> definitions;
   bool takes_y = false;
 };
@@ -32,6 +34,7 @@ const std::vector<Formula>& Functions() {
       {"tanh", {{"z", "tanh x"}}},
       {"sigmoid", {{"z", "sigmoid x"}}},
       {"sin", {{"z", "sin x"}}},
+      {"cos", {{"z", "cos x"}}},
       {"sqrt", {{"z", "sqrt x"}}},
       {"softplus", {{"z", "softplus x"}}},
       {"erf", {{"z", "erf x"}}},
@@ -111,28 +114,48 @@ NamedArrays Positive(int64_t rows, int64_t columns) {
   return {{"x", FilledArray("x", {rows, columns}, 1, 1)}};
 }
 
-absl::Status AddEigen(const Formula& formula, const LoopProgram& program,
-                      int64_t rows, int64_t columns, Workload& workload) {
+using MapFunction = std::function<void(const float* x, float* y)>;
+
+absl::Status AddMap(absl::string_view name, const MapFunction& function,
+                    const LoopProgram& program, const NamedArrays& given,
+                    Workload& workload) {
+  OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<BoundProgram> memory,
+                          BoundProgram::Make(program, given));
+  auto run = [=] {
+    function(memory->numbers("x").data(), memory->numbers("z").data());
+  };
+  workload.contenders.push_back(
+      {.name = std::string(name),
+       .time = [run](int64_t runs) { return SecondsOf(runs, run); },
+       .result =
+           [run, memory] {
+             run();
+             return memory->Results("z");
+           },
+       .tolerance = 1e-4});
+  return absl::OkStatus();
+}
+
+// Eigen's and libmvec's functions of the formula's name.
+absl::Status AddFunctions(const Formula& formula, const LoopProgram& program,
+                          int64_t rows, int64_t columns, Workload& workload) {
   const EigenKernels* eigen = FindEigenKernels();
   if (eigen == nullptr) return absl::OkStatus();
+  const NamedArrays given = Positive(rows, columns);
   for (auto* f = eigen->functions; f->name != nullptr; ++f) {
     if (formula.name != f->name) continue;
-    OCANNL_ASSIGN_OR_RETURN(
-        std::shared_ptr<BoundProgram> memory,
-        BoundProgram::Make(program, Positive(rows, columns)));
-    auto run = [=, function = f->run] {
-      function(rows, columns, memory->numbers("x").data(),
-               memory->numbers("z").data());
-    };
-    workload.contenders.push_back(
-        {.name = "eigen",
-         .time = [run](int64_t runs) { return SecondsOf(runs, run); },
-         .result =
-             [run, memory] {
-               run();
-               return memory->Results("z");
-             },
-         .tolerance = 1e-4});
+    OCANNL_RETURN_IF_ERROR(AddMap(
+        "eigen",
+        [=, run = f->run](auto x, auto y) { run(rows, columns, x, y); },
+        program, given, workload));
+  }
+  if (eigen != &kEigenAvx512) return absl::OkStatus();
+  for (const LibmvecFunction& f : kLibmvecFunctions) {
+    if (formula.name != f.name) continue;
+    OCANNL_RETURN_IF_ERROR(AddMap(
+        "libmvec",
+        [=, run = f.run](auto x, auto y) { run(rows * columns, x, y); },
+        program, given, workload));
   }
   return absl::OkStatus();
 }
@@ -155,7 +178,8 @@ absl::StatusOr<Workload> Make(const Formula& formula, int64_t rows,
   OCANNL_RETURN_IF_ERROR(AddProgram(
       setting, {.program = program, .given = given, .gcc = {"-O3"}}, workload));
   if (!setting.peers) return workload;
-  OCANNL_RETURN_IF_ERROR(AddEigen(formula, program, rows, columns, workload));
+  OCANNL_RETURN_IF_ERROR(
+      AddFunctions(formula, program, rows, columns, workload));
   return workload;
 }
 

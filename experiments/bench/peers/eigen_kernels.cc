@@ -46,6 +46,7 @@ OCANNL_MAP(Log, x.log())
 OCANNL_MAP(Tanh, x.tanh())
 OCANNL_MAP(Sigmoid, x.logistic())
 OCANNL_MAP(Sin, x.sin())
+OCANNL_MAP(Cos, x.cos())
 OCANNL_MAP(Sqrt, x.sqrt())
 #undef OCANNL_MAP
 
@@ -86,13 +87,21 @@ void LayerNorm(int64_t rows, int64_t columns, const float* x, float* y) {
 }
 
 constexpr EigenKernels::Function kFunctions[] = {
-    {"scale", Scale},      {"relu", Relu},
-    {"exp", Exp},          {"log", Log},
-    {"tanh", Tanh},        {"sigmoid", Sigmoid},
-    {"sin", Sin},          {"sqrt", Sqrt},
-    {"sum", Sum},          {"max", Greatest},
-    {"row_sums", RowSums}, {"column_sums", ColumnSums},
-    {"softmax", Softmax},  {"layer_norm", LayerNorm},
+    {"scale", Scale},
+    {"relu", Relu},
+    {"exp", Exp},
+    {"log", Log},
+    {"tanh", Tanh},
+    {"sigmoid", Sigmoid},
+    {"sin", Sin},
+    {"cos", Cos},
+    {"sqrt", Sqrt},
+    {"sum", Sum},
+    {"max", Greatest},
+    {"row_sums", RowSums},
+    {"column_sums", ColumnSums},
+    {"softmax", Softmax},
+    {"layer_norm", LayerNorm},
     {nullptr, nullptr},
 };
 
