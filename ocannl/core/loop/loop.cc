@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/loop/loop.h"
 
-#include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <utility>
-#include <variant>
 
 namespace ocannl {
 namespace loop_ir {
@@ -18,54 +14,6 @@ Stmt& Stmt::operator=(Stmt&&) noexcept = default;
 Stmt::~Stmt() = default;
 
 }  // namespace loop_ir
-
-namespace {
-
-// As that of expressions (ops/expr.cc).
-class FieldHash {
- public:
-  void Add(int64_t field) {
-    hash_ = (std::rotl(hash_, 5) ^ static_cast<uint64_t>(field)) *
-            0x517cc1b727220a95u;
-  }
-  void Add(const Affine& index) {
-    Add(index.offset());
-    for (const auto& [symbol, factor] : index.terms()) {
-      Add(symbol.number);
-      Add(factor);
-    }
-  }
-  void Add(const Access& access) {
-    Add(access.buffer.index);
-    for (const Affine& index : access.indices) Add(index);
-  }
-  void Add(const Lookup& lookup) {
-    Add(lookup.cell);
-    Add(lookup.axis);
-    Add(lookup.index);
-  }
-  void Add(const GetLocal& get) { Add(get.local.index); }
-
-  size_t End() const {
-    const uint64_t hash = (hash_ ^ (hash_ >> 33)) * 0xff51afd7ed558ccdu;
-    return hash ^ (hash >> 33);
-  }
-
- private:
-  uint64_t hash_ = 0;
-};
-
-}  // namespace
-
-template <>
-struct PoolHash<LeafValue> {
-  size_t operator()(const LeafValue& value) const {
-    FieldHash hash;
-    hash.Add(static_cast<int64_t>(value.index()));
-    std::visit([&](const auto& each) { hash.Add(each); }, value);
-    return hash.End();
-  }
-};
 
 template class InternPool<LeafId, LeafValue>;
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/ops/expr.h"
 
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -15,26 +13,6 @@
 #include "ocannl/core/ops/number.h"
 
 namespace ocannl {
-
-// Multiplies and rotates for each field (the hash of Firefox and rustc,
-// FxHash); the end is MurmurHash3's, as a hash table takes the lowest bits.
-size_t PoolHash<ExprNode>::operator()(const ExprNode& node) const {
-  uint64_t hash = node.index();
-  auto add = [&](auto field) {
-    hash = (std::rotl(hash, 5) ^ static_cast<uint64_t>(field)) *
-           0x517cc1b727220a95u;
-  };
-  std::visit(Overload{[&](const Constant& constant) { add(constant.bits); },
-                      [&](const Leaf& leaf) { add(leaf.id); },
-                      [&](const Apply& apply) {
-                        add(apply.op);
-                        for (ExprId arg : apply.args) add(arg.index);
-                      }},
-             node);
-  add(std::visit([](const auto& each) { return each.dtype; }, node));
-  hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccdu;
-  return hash ^ (hash >> 33);
-}
 
 template class InternPool<ExprId, ExprNode>;
 

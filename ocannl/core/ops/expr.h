@@ -68,11 +68,6 @@ struct Apply {
 };
 
 using ExprNode = std::variant<Constant, Leaf, Apply>;
-// Abseil's combines each field by a call; a pool spends half of its time there.
-template <>
-struct PoolHash<ExprNode> {
-  size_t operator()(const ExprNode& node) const;
-};
 using ExprPool = InternPool<ExprId, ExprNode>;
 extern template class InternPool<ExprId, ExprNode>;
 
@@ -119,44 +114,31 @@ Expr Bitcast(Expr a, DType dtype);
 void WalkNodes(const ExprPool& pool, ExprId root,
                absl::FunctionRef<void(const ExprNode&)> visit);
 
-// A map from nodes: a list, as most expressions are small, and from kFew nodes
-// on a hash table with linear probing (Knuth, volume 3, 6.4).
+// A map from nodes: a hash table with linear probing (Knuth, volume 3, 6.4)
+// that begins without memory, as most expressions are small.
 template <class Value>
 class NodeMap {
  public:
-  bool contains(ExprId id) const { return PlaceOf(id) < slots_.size(); }
+  bool contains(ExprId id) const {
+    return size_ > 0 && slots_[SlotOf(id)].first.valid();
+  }
   // A node that it does not have ends the process.
   const Value& at(ExprId id) const noexcept {
-    return slots_.at(PlaceOf(id)).second;
+    return slots_.at(contains(id) ? SlotOf(id) : slots_.size()).second;
   }
 
   // Whether it did not have `id`.
   bool emplace(ExprId id, Value value) {
-    if (contains(id)) return false;
-    if (size_ < kFew) {
-      slots_.push_back({id, std::move(value)});
-    } else {
-      if (size_ == kFew || 2 * size_ >= slots_.size()) Grow();
-      slots_[SlotOf(id)] = {id, std::move(value)};
-    }
+    if (2 * size_ >= slots_.size()) Grow();
+    Slot& slot = slots_[SlotOf(id)];
+    if (slot.first.valid()) return false;
+    slot = {id, std::move(value)};
     ++size_;
     return true;
   }
 
  private:
   using Slot = std::pair<ExprId, Value>;
-  static constexpr size_t kFew = 8;
-
-  // The number of the slot that has `id`, or that of all slots.
-  size_t PlaceOf(ExprId id) const {
-    if (size_ > kFew) {
-      const size_t k = SlotOf(id);
-      return slots_[k].first.valid() ? k : slots_.size();
-    }
-    size_t k = 0;
-    while (k < slots_.size() && slots_[k].first != id) ++k;
-    return k;
-  }
 
   // The slot that has `id`, or the empty one that it gets.
   size_t SlotOf(ExprId id) const {
@@ -169,7 +151,7 @@ class NodeMap {
 
   void Grow() {
     auto before = std::exchange(slots_, {});
-    slots_.resize(before.size() == kFew ? 32 : 2 * before.size());
+    slots_.resize(before.empty() ? 32 : 2 * before.size());
     --shift_;
     for (Slot& slot : before) {
       if (slot.first.valid()) slots_[SlotOf(slot.first)] = std::move(slot);
