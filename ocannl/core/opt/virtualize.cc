@@ -174,7 +174,7 @@ class Virtualizer {
   // The statements from `first` on that read the buffer.
   Places ReadersFrom(size_t first, BufferId buffer) const {
     Places readers = readers_[buffer];
-    if (!absl::c_is_sorted(readers)) absl::c_sort(readers);
+    absl::c_sort(readers);
     readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
     readers.erase(std::remove_if(readers.begin(), readers.end(),
                                  [&](size_t k) {
@@ -279,13 +279,6 @@ class Virtualizer {
     return leaf == nullptr ? nullptr : std::get_if<Access>(&program_.At(*leaf));
   }
 
-  bool IsOnlyCell(const Access& cell) const {
-    return NumElements(program_.buffers[cell.buffer].dims) == 1 &&
-           absl::c_all_of(cell.indices, [](const Affine& index) {
-             return index.is_constant();
-           });
-  }
-
   // Why it is not so that `nest` alone sets every cell of what may be inlined,
   // each once; empty: it is.
   absl::string_view DefinitionError(size_t definition, const Nest& nest) const {
@@ -299,7 +292,6 @@ class Virtualizer {
         writers_[target.buffer].size() > 1) {
       return kSeveralSteps;
     }
-    if (nest.iterators.empty() && IsOnlyCell(target)) return "";
     Indices indices;
     indices.reserve(target.indices.size());
     for (const Affine& index : target.indices) {
