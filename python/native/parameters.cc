@@ -6,11 +6,14 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ocannl/train/checkpoint/torch_names.h"
 #include "ocannl/train/graph/params_hash.h"
 #include "python/native/arrays.h"
 #include "python/native/session.h"
@@ -72,15 +75,41 @@ py::object GetParameter(Session& session, const std::string& name) {
   return py::cast(Check(ReadArray(session.context, name)));
 }
 
+std::vector<Tensor> WrittenParameters(Session& session) {
+  std::vector<Tensor> written = ParametersOf(session);
+  std::erase_if(written, [&](Tensor p) { return !IsWritten(session, p); });
+  return written;
+}
+
 std::vector<Array> WrittenArrays(Session& session) {
   std::vector<Array> arrays;
-  for (Tensor p : ParametersOf(session)) {
-    if (!IsWritten(session, p)) continue;
-    for (Array& array : Check(train::ParamArrays(session.model, p))) {
-      arrays.push_back(std::move(array));
-    }
+  for (Tensor p : WrittenParameters(session)) {
+    arrays.push_back(
+        ValueArray(session.model.graph, session.model.shapes, p.id));
   }
   return arrays;
+}
+
+// `rename` has rules of PyTorchNames; None is no rename, and an empty list has
+// only the rules that PyTorchNames always has.
+void Load(const SessionPtr& session, const std::string& path,
+          const std::map<std::string, std::string>& names, bool allow_missing,
+          bool allow_extra, bool convert, const std::string& layout,
+          const std::optional<std::vector<std::array<std::string, 2>>>& rename) {
+  train::RestoreOptions options = {.names = names,
+                                   .allow_missing = allow_missing,
+                                   .allow_extra = allow_extra,
+                                   .convert = convert};
+  if (layout == "ocannl") options.layout = train::FileLayout::kOcannl;
+  if (layout == "pytorch") options.layout = train::FileLayout::kPyTorch;
+  if (rename) {
+    std::vector<train::NameRule> rules;
+    for (const auto& [ours, theirs] : *rename) rules.push_back({ours, theirs});
+    options.rename = train::PyTorchNames(std::move(rules));
+  }
+  const std::lock_guard working(session->working);
+  Check(train::RestoreParams(path, session->model, WrittenParameters(*session),
+                             session->context, options));
 }
 
 }  // namespace
@@ -124,15 +153,7 @@ void BindParameters(py::module_& module) {
     const std::lock_guard working(session->working);
     Check(train::SaveParams(path, WrittenArrays(*session), session->context));
   });
-  module.def("load", [](const SessionPtr& session, const std::string& path,
-                        const std::map<std::string, std::string>& names,
-                        bool allow_missing, bool allow_extra) {
-    const std::lock_guard working(session->working);
-    Check(train::RestoreParams(path, WrittenArrays(*session), session->context,
-                               {.names = names,
-                                .allow_missing = allow_missing,
-                                .allow_extra = allow_extra}));
-  });
+  module.def("load", &Load);
 }
 
 }  // namespace ocannl::python

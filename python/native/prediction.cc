@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
+#include "ocannl/train/run/forward_all.h"
 #include "python/native/arrays.h"
 #include "python/native/code.h"
 #include "python/native/session.h"
@@ -76,42 +76,14 @@ class Forward : public CompiledCode {
     if (std::optional<StaticRef> step = StepNumber()) Check(step->Set(0));
   }
 
-  // Outputs may share tensors, which the code of the first of them computes:
-  // those that others read are kept.
-  absl::Status KeepShared(const Graph& graph) const {
-    absl::flat_hash_set<TensorId> computed;
-    for (const Node& output : outputs_) {
-      const std::vector<TensorId> order =
-          TopologicalOrder(graph, {output.tensor.id}, false);
-      for (TensorId id : order) {
-        if (computed.contains(id)) continue;
-        for (TensorId operand : OperandsOf(graph[id].source)) {
-          if (!computed.contains(operand)) continue;
-          OCANNL_RETURN_IF_ERROR(SetMemoryMode(
-              Tensor{output.tensor.graph, operand}, MemoryMode::kMaterialized));
-        }
-      }
-      for (TensorId id : order) {
-        if (!OperandsOf(graph[id].source).empty()) computed.insert(id);
-      }
-      OCANNL_RETURN_IF_ERROR(
-          SetMemoryMode(output.tensor, MemoryMode::kMaterialized));
-    }
-    return absl::OkStatus();
-  }
-
   absl::StatusOr<Routine> Compile(Session& s) {
-    if (outputs_.size() > 1) {
-      OCANNL_RETURN_IF_ERROR(KeepShared(s.model.graph));
-    }
-    std::vector<Assignments> parts;
-    for (const Node& output : outputs_) {
-      OCANNL_ASSIGN_OR_RETURN(parts.emplace_back(),
-                              train::Forward(s.model, output.tensor));
+    std::vector<Tensor> tensors;
+    for (const Node& output : outputs_) tensors.push_back(output.tensor);
+    OCANNL_ASSIGN_OR_RETURN(code_, train::ForwardAll(s.model, tensors, name_));
+    for (Tensor tensor : tensors) {
       OCANNL_ASSIGN_OR_RETURN(
-          s.context, train::RunMissingInit(s.model, output.tensor, s.context));
+          s.context, train::RunMissingInit(s.model, tensor, s.context));
     }
-    code_ = train::Sequence(name_, parts);
     return ToRoutine(s.context, code_, {});
   }
 

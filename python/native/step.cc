@@ -115,7 +115,8 @@ class Step : public CompiledCode {
   }
   void Load(const std::string& path) {
     const std::lock_guard working(session_->working);
-    Check(train::RestoreParams(path, SavedArrays(), session_->context));
+    Check(train::RestoreParams(path, SavedArrays(), session_->context,
+                               {.layout = train::FileLayout::kOcannl}));
     count_ = Check(session_->context.Read(kSteps)).values<int64_t>()[0];
   }
 

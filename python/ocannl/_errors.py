@@ -41,6 +41,12 @@ _IN_PYTHON = [
     (r"\[2, 3\]\] or SetDims", "[2, 3]]"),
     (r"give RestoreOptions::names where arrays have other names there",
      "give names={...} where arrays have other names there"),
+    (r"set RestoreOptions::layout to kOcannl, or give the model and its tensor "
+     r"with layout kPyTorch", "give layout='ocannl' or layout='pytorch'"),
+    (r"set RestoreOptions::layout to kPyTorch or kOcannl",
+     "give layout='pytorch' or layout='ocannl'"),
+    (r"set RestoreOptions::layout to kPyTorch", "give layout='pytorch'"),
+    (r"set RestoreOptions::convert", "give convert=True"),
     (r"give OneHot\(targets, classes, DType::kF32\)",
      "give ocannl.one_hot(targets, classes)"),
     (r"limit by --data_limit=MIB, where there is this flag, or in C\+\+ by "

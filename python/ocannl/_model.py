@@ -19,7 +19,7 @@ import keyword
 import os
 import re
 import threading
-from typing import Any, Dict, Iterator, List, Optional, Union
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 from ocannl import _native
 from ocannl._errors import Error, a, checked, here, no_attribute
@@ -304,12 +304,29 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
 
     @checked
     def load(self, path: Path, *, names: Optional[Dict[str, str]] = None,
-             allow_missing: bool = False, allow_extra: bool = False) -> None:
-        """Reads them; `names` says what parameters are called in the file where
-        that is another name."""
+             allow_missing: bool = False, allow_extra: bool = False,
+             convert: bool = False, layout: Optional[str] = None,
+             rename: Optional[List[Tuple[str, str]]] = None) -> None:
+        """Reads parameters from a .npz or .safetensors file.
+
+        `names` says what parameters are called in the file where that is
+        another name. `convert=True` also takes floats of another dtype.
+
+        `layout` is "pytorch" for weights as PyTorch stores them, such as
+        (out, in, height, width) of a convolution, and "ocannl" for the layout
+        of this library. `rename` has rules from parts of names here to parts of
+        names there, such as [("encoder_block{n}", "layer.{n-1}")]. An empty
+        list is enough for `fc_w` to be `fc.weight`:
+
+            model.load("net.safetensors", layout="pytorch", rename=[])
+        """
+        if layout not in (None, "ocannl", "pytorch"):
+            raise ValueError(f"`layout` is {layout!r}; give 'pytorch' or "
+                             "'ocannl'")
         with self._lock:
             _native.load(self._session, os.fspath(path), names or {},
-                         allow_missing, allow_extra)
+                         allow_missing, allow_extra, convert, layout or "",
+                         rename)
 
 
 class _NoParameter(KeyError):

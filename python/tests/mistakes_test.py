@@ -297,6 +297,9 @@ MISTAKES = [
     ("m.load('damaged.safetensors')", r"not a whole \.safetensors file"),
     ("m.load('other.npz')", r"no `mlp_layer1_w`; it has a; give names={"),
     ("m.load('other.npz', allow_missing=True)", r"other\.npz"),
+    ("m.load('wide.npz')", r"f64\[.*give convert=True"),
+    ("m.load('wide.npz', layout='torch')", r"'torch'; give 'pytorch' or 'oc"),
+    ("m.load('other.npz', rename='fc')", r"`rename` is 'fc', a str"),
     ("m.save('good.npz'); step.load('good.npz')", r"not of Step\.save"),
     ("other.save('none.npz')", r"call train\(\) or predict\(\) first"),
     ("ocannl.fit(step, [X, Y], batch_size=4)", r"`examples` is a list, but a d"),
@@ -377,6 +380,8 @@ def main():
     np.savez("other.npz", a=X)
     names = scope()
     first = float(names["step"](x=X, y=Y))
+    np.savez("wide.npz", **{name: np.float64(value)
+                            for name, value in names["m"].items()})
     mistakes = MISTAKES + [(f"m.parse('{name}(x)')", ".") for name in HABITS]
     faults = []
     for text, pattern in mistakes:

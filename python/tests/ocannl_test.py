@@ -147,6 +147,32 @@ class TrainingTest(unittest.TestCase):
             again(x=XOR_X, y=XOR_Y)
         self.assertEqual(model.params_hash(), other.params_hash())
 
+    def test_parameters_of_pytorch(self):
+        path = TEMP / "torch.npz"
+        model = ocannl.Model()
+        x = model.input("x", "2|5,5,3")
+        scores = ocannl.dense(ocannl.conv2d(x, 4, name="conv"), 6, name="fc")
+        predict = model.predict(scores)
+        images = np.ones((2, 5, 5, 3), np.float32)
+        predict(x=images)
+        ours = {name: np.array(value) for name, value in model.items()}
+        expected = np.array(predict(x=images))
+        # [out, in, height, width], and a Linear of channels, rows, columns.
+        theirs = {"conv.weight": ours["conv_w"].transpose(0, 3, 1, 2),
+                  "conv.bias": ours["conv_b"],
+                  "fc.weight": ours["fc_w"].transpose(0, 3, 1, 2).reshape(6, -1),
+                  "fc.bias": ours["fc_b"]}
+        np.savez(path, **{name: value.astype(np.float64)
+                          for name, value in theirs.items()})
+        for name, value in ours.items():
+            model[name] = np.zeros_like(value)
+        model.load(path, layout="pytorch", convert=True, rename=[])
+        for name, value in ours.items():
+            np.testing.assert_array_equal(np.array(model[name]), value)
+        np.testing.assert_array_equal(np.array(predict(x=images)), expected)
+        with self.assertRaisesRegex(ocannl.Error, "give layout='pytorch'"):
+            model.load(path, convert=True, rename=[])
+
     def test_fit(self):
         rng = np.random.default_rng(1)
         x = rng.standard_normal((103, 2)).astype(np.float32)

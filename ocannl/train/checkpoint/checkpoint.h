@@ -110,6 +110,12 @@ absl::Status RestoreParams(const std::string& path, Model& model, Tensor t,
                            const Context& context,
                            const RestoreOptions& options = {});
 
+// The same for these parameters, whose shapes must be inferred.
+absl::Status RestoreParams(const std::string& path, const Model& model,
+                           absl::Span<const Tensor> parameters,
+                           const Context& context,
+                           const RestoreOptions& options = {});
+
 // What RestoreParams would make of each parameter, in order, and after them of
 // the other arrays of the file: as ToString says, "`fc_w` is `fc.weight`:
 // f16[2, 3], converted to f32". Reads no values. Errors: those of ParamArrays;

@@ -64,18 +64,26 @@ absl::StatusOr<std::vector<WantedArray>> Wanted(const std::string& path,
 }
 
 absl::StatusOr<std::vector<WantedArray>> WantedParams(
-    const std::string& path, Model& model, Tensor t,
-    const RestoreOptions& options) {
-  OCANNL_ASSIGN_OR_RETURN(const std::vector<Array> arrays,
-                          ParamArrays(model, t));
+    const std::string& path, const Model& model,
+    absl::Span<const Tensor> parameters, const RestoreOptions& options) {
+  std::vector<Array> arrays;
+  for (Tensor p : parameters) {
+    arrays.push_back(ValueArray(model.graph, model.shapes, p.id));
+  }
   OCANNL_ASSIGN_OR_RETURN(std::vector<WantedArray> wanted,
                           Wanted(path, arrays, options));
-  const std::vector<Tensor> params = AllParameters(model, t);
-  const auto layouts = TorchLayouts(model, params);
-  for (size_t k = 0; k < params.size(); ++k) {
-    wanted[k].torch = layouts.at(params[k].id);
+  const auto layouts = TorchLayouts(model, parameters);
+  for (size_t k = 0; k < parameters.size(); ++k) {
+    wanted[k].torch = layouts.at(parameters[k].id);
   }
   return wanted;
+}
+
+absl::StatusOr<std::vector<WantedArray>> WantedParams(
+    const std::string& path, Model& model, Tensor t,
+    const RestoreOptions& options) {
+  OCANNL_RETURN_IF_ERROR(ParamArrays(model, t).status());  // infers shapes
+  return WantedParams(path, model, AllParameters(model, t), options);
 }
 
 MatchOptions MatchOptionsOf(const RestoreOptions& options) {
@@ -158,6 +166,15 @@ absl::Status RestoreParams(const std::string& path, Model& model, Tensor t,
                            const RestoreOptions& options) {
   OCANNL_ASSIGN_OR_RETURN(const std::vector<WantedArray> wanted,
                           WantedParams(path, model, t, options));
+  return Restore(path, wanted, context, options);
+}
+
+absl::Status RestoreParams(const std::string& path, const Model& model,
+                           absl::Span<const Tensor> parameters,
+                           const Context& context,
+                           const RestoreOptions& options) {
+  OCANNL_ASSIGN_OR_RETURN(const std::vector<WantedArray> wanted,
+                          WantedParams(path, model, parameters, options));
   return Restore(path, wanted, context, options);
 }
 

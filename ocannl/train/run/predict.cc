@@ -12,6 +12,7 @@
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/index/byte_size.h"
+#include "ocannl/train/run/forward_all.h"
 
 namespace ocannl::train {
 namespace {
@@ -27,40 +28,6 @@ absl::Status Misfit(const Context& context, const std::string& input,
       ", but the value is ", DescribeArray(value.dtype(), value.dims()),
       "; give one of those dims, or make another Predictor of a tensor of ",
       "Data() with these"));
-}
-
-// The code of several tensors. What they share is computed by the code of the
-// first of them and kept for that of the others.
-absl::StatusOr<Assignments> ForwardAll(Model& model,
-                                       const std::vector<Tensor>& outputs) {
-  if (outputs.empty()) {
-    return absl::InvalidArgumentError("there is no output; give one or more");
-  }
-  if (outputs.size() == 1) return Forward(model, outputs[0]);
-  absl::flat_hash_set<TensorId> computed;
-  std::vector<Tensor> roots;  // that the code of no other one computes
-  for (Tensor output : outputs) {
-    OCANNL_RETURN_IF_ERROR(SetMemoryMode(output, MemoryMode::kMaterialized));
-    if (computed.contains(output.id)) continue;
-    roots.push_back(output);
-    const auto order = TopologicalOrder(model.graph, {output.id}, false);
-    for (TensorId id : order) {
-      if (computed.contains(id)) continue;
-      for (TensorId operand : OperandsOf(model.graph[id].source)) {
-        if (!computed.contains(operand)) continue;
-        OCANNL_RETURN_IF_ERROR(SetMemoryMode(Tensor{&model.graph, operand},
-                                             MemoryMode::kMaterialized));
-      }
-    }
-    for (TensorId id : order) {
-      if (!OperandsOf(model.graph[id].source).empty()) computed.insert(id);
-    }
-  }
-  std::vector<Assignments> parts;
-  for (Tensor root : roots) {
-    OCANNL_ASSIGN_OR_RETURN(parts.emplace_back(), Forward(model, root));
-  }
-  return Sequence("predict", parts);
 }
 
 // Gives `to` the parameters of the tensors, which `from` has.
@@ -98,7 +65,9 @@ absl::StatusOr<Predictor> Predictor::Make(Model& model,
     }
     output_names.push_back(output.node().name);
   }
-  OCANNL_ASSIGN_OR_RETURN(const Assignments code, ForwardAll(model, outputs));
+  OCANNL_ASSIGN_OR_RETURN(
+      const Assignments code,
+      ForwardAll(model, outputs, outputs.size() > 1 ? "predict" : ""));
   std::vector<std::string> names;
   for (Tensor input : inputs) {
     OCANNL_RETURN_IF_ERROR(CheckIsIn(model, input));
