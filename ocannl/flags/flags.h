@@ -48,7 +48,7 @@ Flag FlagNamed(absl::string_view name);
 absl::StatusOr<CommandLine> ParseWithSettings(
     absl::Span<const std::string> args, std::vector<Flag> flags);
 
-// "ocannl 0.6.0".
+// "ocannl 0.7.0".
 std::string VersionText();
 
 // Whether the line asks for help or the version, which it then writes to `out`:

@@ -92,10 +92,11 @@ std::vector<Array> WrittenArrays(Session& session) {
 
 // `rename` has rules of PyTorchNames; None is no rename, and an empty list has
 // only the rules that PyTorchNames always has.
-void Load(const SessionPtr& session, const std::string& path,
-          const std::map<std::string, std::string>& names, bool allow_missing,
-          bool allow_extra, bool convert, const std::string& layout,
-          const std::optional<std::vector<std::array<std::string, 2>>>& rename) {
+void Load(
+    const SessionPtr& session, const std::string& path,
+    const std::map<std::string, std::string>& names, bool allow_missing,
+    bool allow_extra, bool convert, const std::string& layout,
+    const std::optional<std::vector<std::array<std::string, 2>>>& rename) {
   train::RestoreOptions options = {.names = names,
                                    .allow_missing = allow_missing,
                                    .allow_extra = allow_extra,

@@ -19,8 +19,9 @@
 namespace ocannl::train {
 
 // The code that computes all of `outputs`, whose values are kept after a run.
-// Tensors that they share are computed once. Without a name the code has that of
-// the first output's. Errors: those of Forward; there are no outputs.
+// Tensors that they share are computed once. If `name` is empty, the code is
+// called as that of the first output. Errors: those of Forward; there are no
+// outputs.
 absl::StatusOr<Assignments> ForwardAll(Model& model,
                                        absl::Span<const Tensor> outputs,
                                        std::string name);
