@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ocannl/core/assign/arrays.h"
 #include "ocannl/train/checkpoint/torch_names.h"
 #include "ocannl/train/graph/params_hash.h"
 #include "python/native/arrays.h"

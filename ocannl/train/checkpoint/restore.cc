@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/train/checkpoint/array_match.h"
 #include "ocannl/train/checkpoint/checkpoint.h"
