@@ -61,6 +61,10 @@ extern int64_t kMostBytes;
 extern Shape shape;
 void Print(const Shape& shape);
 """,
+    "ocannl/core/base/name_table.h": """
+struct Thing { std::string name; };
+extern std::vector<Thing> all;
+""",
     "ocannl/core/base/status_macros.h": """
 struct Box { int height; };
 absl::Status Validate(const Box& box);
@@ -107,6 +111,11 @@ using loop_ir::Stmt;
     "ocannl/onnx/import.h": """
 extern onnx::ImportedModel net;
 """,
+    "ocannl/onnx/rules/value.h": """
+using onnx::Reduce;
+using onnx::Value;
+extern Value x;
+""",
     "ocannl/train/blocks/attention.h": """
 extern Training* training;
 """,
@@ -127,6 +136,9 @@ extern std::vector<Array> arrays;
 extern CheckpointSeries series;
 extern std::vector<Array> arrays;
 extern int64_t steps;
+""",
+    "ocannl/train/run/forward_all.h": """
+extern Tensor attention;
 """,
     "ocannl/train/graph/model.h": """
 extern Tensor embedding;
