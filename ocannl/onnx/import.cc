@@ -102,6 +102,9 @@ class Importer {
 
   absl::Status AddInputs(Scope& scope) {
     for (const TensorInfo& info : file_.graph.inputs) {
+      if (scope.values.contains(info.name)) {
+        return UserError("two inputs are named `", info.name, "`");
+      }
       if (!info.dtype_code) {
         return absl::UnimplementedError(absl::StrCat(
             "input `", info.name, "` is a sequence or an optional value"));

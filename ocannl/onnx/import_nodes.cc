@@ -18,8 +18,10 @@ namespace {
 constexpr size_t kMostListed = 40;
 
 std::string NameOf(const Node& node) {
-  const std::string name =
-      node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name;
+  std::string name = node.name;
+  for (const std::string& output : node.outputs) {
+    if (name.empty()) name = output;
+  }
   return absl::StrCat("`", name, "` (", node.op, ")");
 }
 
@@ -115,9 +117,12 @@ absl::Status NodeImporter::AddNode(const Node& node, Scope& scope) {
   }
   for (size_t k = 0; k < node.outputs.size(); ++k) {
     if (node.outputs[k].empty()) continue;
-    std::optional<Value>& value = scope.values[node.outputs[k]];
-    value.reset();
-    if (is_supported) value = (*outputs)[k];
+    const auto [at, is_new] = scope.values.try_emplace(node.outputs[k]);
+    if (!is_new) {
+      return UserError("node ", NameOf(node), " computes `", node.outputs[k],
+                       "`, but that is the name of another value");
+    }
+    if (is_supported) at->second = (*outputs)[k];
   }
   if (is_supported) Freeze(node, scope);
   return absl::OkStatus();

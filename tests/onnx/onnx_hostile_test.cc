@@ -247,6 +247,40 @@ TEST(OnnxHostileTest, CyclesAreErrors) {
               IsError("reads `b`, which no node before it computes"));
 }
 
+TEST(OnnxHostileTest, TwoValuesOfANameAreErrors) {
+  const Node node = {.op = "Relu", .inputs = {"x"}, .outputs = {"y"}};
+  OnnxModel model = ModelOf({node, node});
+  model.graph.inputs = {FloatInfo("x", {1})};
+  model.graph.outputs = {FloatInfo("y", {1})};
+  EXPECT_THAT(ImportAll(WriteModel(model)), IsError("computes `y`, but that"));
+  model.graph.nodes = {node};
+  model.graph.inputs.push_back(FloatInfo("x", {2}));
+  EXPECT_THAT(ImportAll(WriteModel(model)), IsError("two inputs are named"));
+}
+
+// Each would take minutes: a product of constants, and code for each cell or
+// step.
+TEST(OnnxHostileTest, TheTimeOfAnImportIsBounded) {
+  OnnxModel model =
+      ModelOf({{.op = "ConstantOfShape", .inputs = {"s"}, .outputs = {"a"}},
+               {.op = "ConstantOfShape", .inputs = {"t"}, .outputs = {"b"}},
+               {.op = "MatMul", .inputs = {"a", "b"}, .outputs = {"y"}}});
+  model.graph.initializers = {{"s", Wholes({1000, 20000})},
+                              {"t", Wholes({20000, 1000})}};
+  model.graph.outputs = {FloatInfo("y", {1000, 1000})};
+  EXPECT_TRUE(ImportAll(WriteModel(model)).ok());
+  model = ModelOf({{.op = "ReduceProd", .inputs = {"x"}, .outputs = {"y"}}});
+  model.graph.inputs = {FloatInfo("x", {1 << 24})};
+  model.graph.outputs = {FloatInfo("y", {1})};
+  EXPECT_TRUE(ImportAll(WriteModel(model)).ok());
+  model =
+      ModelOf({{.op = "RNN", .inputs = {"x", "w", "r"}, .outputs = {"", "y"}}});
+  model.graph.inputs = {FloatInfo("x", {1 << 24, 1, 1}),
+                        FloatInfo("w", {1, 1, 1}), FloatInfo("r", {1, 1, 1})};
+  model.graph.outputs = {FloatInfo("y", {1, 1, 1})};
+  EXPECT_THAT(ImportAll(WriteModel(model)), IsError("node `y` (RNN): a seq"));
+}
+
 TEST(OnnxHostileTest, DeepGraphsAreErrors) {
   OnnxGraph graph;
   for (int k = 0; k < 100; ++k) {

@@ -10,8 +10,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/user_error.h"
@@ -26,6 +28,9 @@ namespace {
 
 // Constants of more bytes are computed in each run: the import interprets.
 constexpr int64_t kMostFoldedBytes = int64_t{1} << 22;
+
+// The same of more steps, about a quarter of a second.
+constexpr double kMostFoldedSteps = 1 << 23;
 
 using Inputs = std::vector<std::optional<Value>>;
 
@@ -100,8 +105,26 @@ absl::StatusOr<Outputs> ApplyRule(const Node& node, int64_t opset,
   return outputs;
 }
 
+// At most so many steps compute the node: cells that it reads and writes. Of
+// operators that may read each input for each cell, the product of both.
+double StepsOf(const Node& node, const Inputs& inputs, const Outputs& outputs) {
+  double read = 1, written = 1;
+  for (const std::optional<Value>& input : inputs) {
+    if (input) read += static_cast<double>(input->cells());
+  }
+  for (const Value& output : outputs) {
+    written += static_cast<double>(output.cells());
+  }
+  const absl::string_view theme = FindOperator(node.op)->theme;
+  const bool reads_each_once = theme == "arithmetic" || theme == "comparison" ||
+                               theme == "functions" || theme == "movement" ||
+                               theme == "creation" ||
+                               absl::StartsWith(node.op, "Reduce");
+  return reads_each_once ? read + written : read * written;
+}
+
 // The outputs as constants of `model`, from a model of their own. None: they
-// are too large.
+// are too large, or would take too long.
 absl::StatusOr<std::optional<Outputs>> Fold(const Node& node, int64_t opset,
                                             const Inputs& inputs,
                                             train::Model& model) {
@@ -118,6 +141,12 @@ absl::StatusOr<std::optional<Outputs>> Fold(const Node& node, int64_t opset,
     const absl::StatusOr<int64_t> bytes = ByteSize(output.dtype(), output.dims);
     if (bytes.ok() && *bytes <= kMostFoldedBytes) continue;
     if (output.known == nullptr) return std::nullopt;
+  }
+  const bool is_long = StepsOf(node, inputs, computed) > kMostFoldedSteps;
+  if (is_long && absl::c_any_of(computed, [](const Value& output) {
+        return output.known == nullptr && output.cells() > 0;
+      })) {
+    return std::nullopt;
   }
   Outputs outputs;
   for (size_t k = 0; k < computed.size(); ++k) {

@@ -8,11 +8,15 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/onnx/rules/rules.h"
 
 namespace ocannl::onnx {
 namespace {
+
+// Each step is code of its own.
+constexpr int64_t kMostSteps = 1 << 12;
 
 // The weights of a layer; those of its gates stand one below the other.
 struct Layer {
@@ -87,9 +91,11 @@ Layer LayerOf(const OpCall& call) {
   const Value biases = call.Has(3)
                            ? OneDirection(call[3])
                            : Filled(call.graph(), {2 * rows}, 0, input.dtype());
-  Layer layer = {.hidden = call.Whole("hidden_size", 0),
+  const Value recurrent = OneDirection(call[2]);
+  Require(recurrent.rank() == 2, "input 2 has ", call[2].rank(), " axes");
+  Layer layer = {.hidden = call.Whole("hidden_size", recurrent.dim(1)),
                  .input = input,
-                 .recurrent = OneDirection(call[2]),
+                 .recurrent = recurrent,
                  .input_bias = Part(biases, 0, 0, rows),
                  .recurrent_bias = Part(biases, 0, rows, rows),
                  .peephole = {}};
@@ -110,6 +116,10 @@ OpRule Recurrent(std::string name, Cell cell) {
   auto rule = [cell](const OpCall& call) -> absl::StatusOr<Outputs> {
     const bool batch_first = call.Whole("layout", 0) != 0;
     const Value x = batch_first ? Transpose(call[0], {1, 0, 2}) : call[0];
+    if (x.dim(0) > kMostSteps) {
+      return absl::UnimplementedError(absl::StrCat(
+          "a sequence of ", x.dim(0), " steps, more than ", kMostSteps));
+    }
     OCANNL_RETURN_IF_ERROR(CheckLengths(call, x.dim(0)));
     const Layer layer = LayerOf(call);
     const int64_t batch = x.dim(1);

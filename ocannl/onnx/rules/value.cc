@@ -228,6 +228,12 @@ Value Multiplied(const Value& a, int axis) {
     dims[axis] = 1;
     return Filled(*a.tensor().graph, dims, 1, a.dtype());
   }
+  // Of long axes, half times half.
+  if (const int64_t half = a.dims[axis] / 2; half > 512) {
+    const Value pairs = Part(a, axis, 0, half) * Part(a, axis, half, half);
+    const Value even = Multiplied(pairs, axis);
+    return a.dims[axis] == 2 * half ? even : even * Part(a, axis, 2 * half, 1);
+  }
   Value product = Part(a, axis, 0, 1);
   for (int64_t k = 1; k < a.dims[axis]; ++k) {
     product = product * Part(a, axis, k, 1);
