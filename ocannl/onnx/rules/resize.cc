@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "ocannl/core/base/status_macros.h"
@@ -16,37 +17,47 @@ namespace {
 
 constexpr char kCropAndResize[] = "tf_crop_and_resize";
 
-// An axis of `from` cells becomes one of `to` cells; cell o of the result lies
-// at step * o + start.
+// Where the cells of the result lie on an axis of `from` cells.
 struct Resized {
-  int64_t from, to;
-  double step, start;
+  int64_t from;
+  std::vector<double> at;
+
+  int64_t to() const { return static_cast<int64_t>(at.size()); }
+  bool is_same() const {
+    for (int64_t k = 0; k < to(); ++k) {
+      if (at[k] != static_cast<double>(k)) return false;
+    }
+    return to() == from;
+  }
 };
 
-absl::Status Locate(const std::string& mode, double scale, Resized& axis) {
-  const double from = static_cast<double>(axis.from);
-  const double to = scale * from;  // not rounded
-  axis.step = 1 / scale;
-  if (mode == "half_pixel" || (mode == "pytorch_half_pixel" && axis.to > 1)) {
-    axis.start = 0.5 / scale - 0.5;
-  } else if (mode == "tf_half_pixel_for_nn") {
-    axis.start = 0.5 / scale;
-  } else if (mode == "align_corners") {
-    axis.step = axis.to > 1 ? (from - 1) / (to - 1) : 0;
-  } else if (mode == "pytorch_half_pixel") {
-    axis.step = 0;
-  } else if (mode != "asymmetric") {
-    return absl::UnimplementedError(mode);
+// Where cell `cell` of `cells` lies, as the specification computes it: products
+// of steps would be on the other side of a tie. Real is float for the nearest
+// cell, because a scale such as 0.6 makes ties of f32 only.
+template <class Real>
+absl::StatusOr<double> Locate(const std::string& mode, Real cell, Real cells,
+                              Real from, Real scale) {
+  const Real to = scale * from;  // not rounded
+  const Real half = Real(0.5);
+  const Real half_pixel = (cell + half) / scale - half;
+  if (mode == "half_pixel") return half_pixel;
+  if (mode == "pytorch_half_pixel") return cells > 1 ? half_pixel : 0;
+  if (mode == "half_pixel_symmetric") {
+    return from / 2 * (1 - cells / to) + half_pixel;
   }
-  return absl::OkStatus();
+  if (mode == "tf_half_pixel_for_nn") return (cell + half) / scale;
+  if (mode == "align_corners") {
+    return cells > 1 ? cell * (from - 1) / (to - 1) : 0;
+  }
+  if (mode == "asymmetric") return cell / scale;
+  return absl::UnimplementedError(mode);
 }
 
-// From `begin` to `end` of the axis, each from 0 to 1.
-void Crop(double begin, double end, Resized& axis) {
-  const double last = static_cast<double>(axis.from - 1);
-  axis.step =
-      axis.to > 1 ? (end - begin) * last / static_cast<double>(axis.to - 1) : 0;
-  axis.start = axis.to > 1 ? begin * last : (begin + end) / 2 * last;
+// The same, from `begin` to `end` of the axis, each from 0 to 1.
+double LocateInPart(double cell, double cells, double from, double begin,
+                    double end) {
+  if (cells <= 1) return (begin + end) / 2 * (from - 1);
+  return begin * (from - 1) + cell * (end - begin) * (from - 1) / (cells - 1);
 }
 
 Value Nearest(const std::string& mode, const Value& at) {
@@ -72,7 +83,7 @@ absl::StatusOr<Value> ResizeAxis(const OpCall& call, const Value& x, int axis,
       call.Text("coordinate_transformation_mode", "") == kCropAndResize;
   Graph& graph = call.graph();
   const double last = static_cast<double>(by.from - 1);
-  const Value at = Cast(Iota(graph, by.to), DType::kF64) * by.step + by.start;
+  const Value at = Constant(graph, NdArray::Of<double>({by.to()}, by.at));
   if (call.Text("mode", "nearest") == "nearest") {
     if (crops) return absl::UnimplementedError("nearest cells of a part");
     const bool resizes = call.node.op == "Resize";
@@ -88,7 +99,7 @@ absl::StatusOr<Value> ResizeAxis(const OpCall& call, const Value& x, int axis,
   }
   const int64_t count = by.from + 4;
   const Value place = Cast(Iota(graph, count), DType::kF64) - 2.0;
-  Value weights = Weight(call, Reshape(at, {by.to, 1}) - place);
+  Value weights = Weight(call, Reshape(at, {by.to(), 1}) - place);
   if (call.Whole("exclude_outside", 0) != 0) {
     const Value inside = And(LessEqual(0, place), LessEqual(place, last));
     weights = Select(inside, weights, 0);
@@ -102,7 +113,7 @@ absl::StatusOr<Value> ResizeAxis(const OpCall& call, const Value& x, int axis,
                     to);
   if (!crops) return y;
   Dims along(x.rank(), 1);
-  along[axis] = by.to;
+  along[axis] = by.to();
   const Value inside = And(LessEqual(0, at), LessEqual(at, last));
   return Select(Reshape(inside, along), y,
                 call.Number("extrapolation_value", 0));
@@ -126,22 +137,40 @@ absl::StatusOr<Outputs> Resize(const OpCall& call, std::string mode,
   OCANNL_ASSIGN_OR_RETURN(std::vector<double> scales, NumbersOf(call, first));
   OCANNL_ASSIGN_OR_RETURN(std::vector<double> sizes,
                           NumbersOf(call, first + 1));
-  Value x = call[0];
-  for (int k = 0; k < x.rank(); ++k) {
-    Resized axis = {.from = x.dim(k), .to = 0, .step = 1, .start = 0};
+  const auto rank = static_cast<size_t>(call[0].rank());
+  const std::vector<double>& given = scales.empty() ? sizes : scales;
+  Require(given.size() == rank, given.size(), " scales or sizes for ", rank,
+          " axes");
+  const bool crops = mode == kCropAndResize;
+  Require(!crops || region.size() == 2 * rank, "a part of ", region.size(),
+          " numbers for ", rank, " axes");
+  // Weights are no integers; only the result is cut to whole numbers.
+  const DType dtype = call[0].dtype();
+  const bool is_nearest = call.Text("mode", "nearest") == "nearest";
+  const bool is_wide = !IsFloat(dtype) && !is_nearest;
+  Value x = is_wide ? Cast(call[0], DType::kF32) : call[0];
+  for (size_t k = 0; k < rank; ++k) {
+    Resized axis = {.from = x.dim(static_cast<int64_t>(k)), .at = {}};
     const double from = static_cast<double>(axis.from);
-    const double scale = scales.empty() ? sizes[k] / from : scales[k];
-    axis.to = static_cast<int64_t>(
-        std::floor(scales.empty() ? sizes[k] : scale * from));
-    if (mode == kCropAndResize) {
-      Crop(region[k], region[k + x.rank()], axis);
-    } else {
-      OCANNL_RETURN_IF_ERROR(Locate(mode, scale, axis));
+    const double scale = scales.empty() ? given[k] / from : given[k];
+    const double cells = std::floor(scales.empty() ? given[k] : scale * from);
+    Require(scale > 0 && cells <= kMostConstantBytes / 8, "an axis of ", from,
+            " cells with the scale ", scale);
+    for (double cell = 0; cell < cells; ++cell) {
+      if (crops) {
+        axis.at.push_back(
+            LocateInPart(cell, cells, from, region[k], region[k + rank]));
+        continue;
+      }
+      OCANNL_ASSIGN_OR_RETURN(
+          axis.at.emplace_back(),
+          is_nearest ? Locate<float>(mode, cell, cells, from, scale)
+                     : Locate<double>(mode, cell, cells, from, scale));
     }
-    if (axis.to == axis.from && axis.step == 1 && axis.start == 0) continue;
-    OCANNL_ASSIGN_OR_RETURN(x, ResizeAxis(call, x, k, axis));
+    if (axis.is_same()) continue;
+    OCANNL_ASSIGN_OR_RETURN(x, ResizeAxis(call, x, static_cast<int>(k), axis));
   }
-  return x;
+  return Cast(x, dtype);
 }
 
 }  // namespace
