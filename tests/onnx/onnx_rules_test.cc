@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Nodes that the node tests of ONNX do not have, or only in later versions.
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -11,8 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/onnx/model.h"
+#include "ocannl/onnx/rules/value.h"
 #include "tests/onnx/run_case.h"
 #include "tests/support/status_matchers.h"
 
@@ -38,6 +41,12 @@ Attribute Whole(int64_t whole) {
 Attribute Wholes(std::vector<int64_t> wholes) {
   Attribute attribute;
   attribute.wholes = std::move(wholes);
+  return attribute;
+}
+
+Attribute Number(double number) {
+  Attribute attribute;
+  attribute.number = number;
   return attribute;
 }
 
@@ -67,7 +76,7 @@ NdArray Ids(std::vector<int64_t> values) {
 
 template <class T>
 std::vector<T> Values(const NdArray& array) {
-  return {array.values<T>().begin(), array.values<T>().end()};
+  return std::vector<T>(array.values<T>().begin(), array.values<T>().end());
 }
 
 TEST(OnnxRulesTest, PadOfSomeAxes) {
@@ -132,6 +141,169 @@ TEST(OnnxRulesTest, TheLastPartOfASplitMayBeSmaller) {
   EXPECT_THAT(Values<float>((*y)[1]), ElementsAre(4, 5));
 }
 
+TEST(OnnxRulesTest, APadMayHaveWholeWindows) {
+  auto y = RunOp("Conv", {{"pads", Wholes({1, 1})}},
+                 {Floats({1, 1, 3}, {1, 2, 3}), Floats({1, 1, 1}, {2})});
+  ASSERT_THAT(y, IsOk());
+  EXPECT_THAT(Values<float>((*y)[0]), ElementsAre(0, 2, 4, 6, 0));
+  auto pool = RunOp("AveragePool",
+                    {{"kernel_shape", Wholes({2})},
+                     {"pads", Wholes({0, 3})},
+                     {"count_include_pad", Whole(1)}},
+                    {Floats({1, 1, 3}, {2, 4, 6})});
+  ASSERT_THAT(pool, IsOk());
+  EXPECT_THAT(Values<float>((*pool)[0]), ElementsAre(3, 5, 3, 0, 0));
+}
+
+TEST(OnnxRulesTest, PadsRepeatWithoutEnd) {
+  auto pad = [](const std::string& mode, std::vector<float> cells) {
+    Dims dims = {static_cast<int64_t>(cells.size())};
+    auto y = RunOp("Pad", {{"mode", Text(mode)}},
+                   {Floats(dims, std::move(cells)), Ids({5, 6})}, 19);
+    return y.ok() ? Values<float>((*y)[0]) : std::vector<float>();
+  };
+  EXPECT_THAT(pad("reflect", {1, 2, 3}),
+              ElementsAre(2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2, 1));
+  EXPECT_THAT(pad("wrap", {1, 2, 3}),
+              ElementsAre(2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3));
+  EXPECT_THAT(pad("reflect", {7}),
+              testing::AllOf(testing::SizeIs(12), testing::Each(7)));
+}
+
+TEST(OnnxRulesTest, PadOfVersion2HasItsValue) {
+  auto y = RunOp("Pad", {{"pads", Wholes({1, 0})}, {"value", Number(1.5)}},
+                 {Floats({2}, {1, 2})}, 9);
+  ASSERT_THAT(y, IsOk());
+  EXPECT_THAT(Values<float>((*y)[0]), ElementsAre(1.5, 1, 2));
+}
+
+TEST(OnnxRulesTest, BoolsScatterAsBools) {
+  const NdArray x = NdArray::Of<bool>({3}, {true, true, false});
+  const NdArray updates = NdArray::Of<bool>({2}, {false, true});
+  auto elements = RunOp("ScatterElements", {}, {x, Ids({0, -1}), updates});
+  ASSERT_THAT(elements, IsOk());
+  EXPECT_THAT(Values<bool>((*elements)[0]), ElementsAre(false, true, true));
+  auto nd = RunOp("ScatterND", {},
+                  {x, NdArray::Of<int64_t>({2, 1}, {0, -1}), updates});
+  ASSERT_THAT(nd, IsOk());
+  EXPECT_THAT(Values<bool>((*nd)[0]), ElementsAre(false, true, true));
+}
+
+TEST(OnnxRulesTest, DimsOf0Expand) {
+  auto y = RunOp("Expand", {}, {Floats({1, 3}, {1, 2, 3}), Ids({0, 3})});
+  ASSERT_THAT(y, IsOk());
+  EXPECT_EQ((*y)[0].dims(), (Dims{0, 3}));
+  Node node = {.op = "TopK", .inputs = {"x", "k"}, .outputs = {"v", "i"}};
+  auto top = RunNode(node, kOpset, {Floats({3}, {1, 2, 3}), Ids({0})});
+  ASSERT_THAT(top, IsOk());
+  EXPECT_EQ((*top)[1].dtype(), DType::kI64);
+}
+
+TEST(OnnxRulesTest, LargeWholesKeepTheirLastDigit) {
+  constexpr int64_t kLarge = (int64_t{1} << 60) + 1;
+  auto constant = RunOp("Constant", {{"value_int", Whole(kLarge)}}, {});
+  ASSERT_THAT(constant, IsOk());
+  EXPECT_THAT(Values<int64_t>((*constant)[0]), ElementsAre(kLarge));
+  Attribute value;
+  value.tensor = Ids({kLarge});
+  auto filled = RunOp("ConstantOfShape", {{"value", value}}, {Ids({2})});
+  ASSERT_THAT(filled, IsOk());
+  EXPECT_THAT(Values<int64_t>((*filled)[0]), ElementsAre(kLarge, kLarge));
+}
+
+TEST(OnnxRulesTest, HalvesAreNormalisedInF32) {
+  const NdArray x =
+      Converted(Floats({4}, {600, 1000, 1000, 1400}), DType::kF16);
+  Node node = {.op = "LayerNormalization",
+               .inputs = {"x", "s"},
+               .outputs = {"y", "mean", "inverse"}};
+  auto y = RunNode(node, kOpset,
+                   {x, Converted(Floats({4}, {1, 1, 1, 1}), DType::kF16)});
+  ASSERT_THAT(y, IsOk());
+  EXPECT_EQ((*y)[0].dtype(), DType::kF16);
+  EXPECT_NEAR((*y)[0].AsDouble(3), 1.4142, 1e-3);
+  EXPECT_EQ((*y)[1].dtype(), DType::kF32);
+  EXPECT_THAT(Values<float>((*y)[1]), ElementsAre(1000));
+}
+
+TEST(OnnxRulesTest, InfinitiesHaveALogSumExp) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  auto y = RunOp("ReduceLogSumExp", {{"axes", Wholes({1})}},
+                 {Floats({2, 2}, {-kInf, -kInf, kInf, 1})});
+  ASSERT_THAT(y, IsOk());
+  EXPECT_THAT(Values<float>((*y)[0]), ElementsAre(-kInf, kInf));
+}
+
+TEST(OnnxRulesTest, ResizeMeetsTiesAsTheSpecificationDoes) {
+  const NdArray none = Floats({0}, {});
+  auto y = RunOp("Resize", {{"nearest_mode", Text("floor")}},
+                 {Floats({5}, {0, 1, 2, 3, 4}), none, Floats({1}, {0.6F})});
+  ASSERT_THAT(y, IsOk());
+  EXPECT_THAT(Values<float>((*y)[0]), ElementsAre(0, 2, 3));
+  auto bytes =
+      RunOp("Resize", {{"mode", Text("linear")}},
+            {NdArray::Of<uint8_t>({2}, {10, 30}), none, Floats({1}, {2})});
+  ASSERT_THAT(bytes, IsOk());
+  EXPECT_THAT(Values<uint8_t>((*bytes)[0]), ElementsAre(10, 15, 25, 30));
+}
+
+TEST(OnnxRulesTest, WithoutSaturationLargeNumbersAreNotFinite) {
+  const NdArray zero = Converted(Floats({}, {0}), DType::kF8E4M3);
+  auto cell = [&](int64_t saturate) {
+    auto y = RunOp("QuantizeLinear", {{"saturate", Whole(saturate)}},
+                   {Floats({1}, {1000}), Floats({}, {1}), zero}, 19);
+    return y.ok() ? (*y)[0].AsDouble(0) : 0;
+  };
+  EXPECT_EQ(cell(1), 448);
+  EXPECT_TRUE(std::isnan(cell(0)));
+}
+
+TEST(OnnxRulesTest, TheHiddenSizeIsThatOfTheWeights) {
+  auto y = RunOp("RNN", {},
+                 {Floats({1, 1, 1}, {0}), Floats({1, 2, 1}, {1, 1}),
+                  Floats({1, 2, 2}, {1, 1, 1, 1})});
+  ASSERT_THAT(y, IsOk());
+  EXPECT_EQ((*y)[0].dims(), (Dims{1, 1, 1, 2}));
+}
+
+TEST(OnnxRulesTest, DamagedNodesAreErrors) {
+  struct Damaged {
+    std::string op;
+    Attributes attributes;
+    std::vector<NdArray> inputs;
+  };
+  const NdArray row = Floats({3}, {1, 2, 3});
+  const NdArray square = Floats({2, 2}, {1, 2, 3, 4});
+  const NdArray none = Floats({0}, {});
+  const NdArray image = Floats({1, 1, 2}, {1, 2});
+  const std::vector<Damaged> all = {
+      {"AveragePool", {}, {row}},
+      {"BatchNormalization", {}, {row, row, row, row, row}},
+      {"MaxUnpool", {{"kernel_shape", Wholes({2, 2})}}, {image, image}},
+      {"MaxUnpool",
+       {{"kernel_shape", Wholes({2})}},
+       {image, NdArray::Of<int64_t>({1, 1, 2}, {0, 1}), Ids({1})}},
+      {"Dropout", {}, {row, none}},
+      {"Resize", {}, {square, none, Floats({1}, {2})}},
+      {"Resize", {}, {square, none, none, none}},
+      {"Resize",
+       {{"coordinate_transformation_mode", Text("tf_crop_and_resize")},
+        {"mode", Text("linear")}},
+       {square, none, Floats({2}, {2, 2})}},
+      {"Resize", {}, {row, none, Floats({1}, {std::nanf("")})}},
+      {"Tile", {}, {Floats({4}, {1, 2, 3, 4}), Ids({int64_t{1} << 62})}},
+      {"Split", {}, {row, Ids({1})}},
+      {"TopK", {}, {row, Ids({4})}},
+      {"ReduceMean", {{"axes", Wholes({0, -1})}}, {row}},
+      {"Pad", {{"mode", Text("reflect")}}, {row, Ids({1 << 27, 1 << 27})}},
+      {"LRN", {{"size", Whole(-1)}}, {image}}};
+  for (const Damaged& one : all) {
+    const absl::Status status =
+        RunOp(one.op, one.attributes, one.inputs).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << one.op << ": " << status;
+  }
+}
+
 TEST(OnnxRulesTest, WhatARuleDoesNotKnowIsUnsupported) {
   struct Unknown {
     std::string op;
@@ -145,7 +317,7 @@ TEST(OnnxRulesTest, WhatARuleDoesNotKnowIsUnsupported) {
   const NdArray bytes = NdArray::Of<uint8_t>({1, 1, 1, 2}, {1, 2});
   const NdArray zero = NdArray::Of<uint8_t>({}, {0});
   const std::vector<Unknown> all = {
-      {"Pad", {{"mode", Text("wrap")}}, {image, Ids({1, 1, 1, 1, 1, 1, 1, 1})}},
+      {"Pad", {{"mode", Text("cut")}}, {image, Ids({1, 1, 1, 1, 1, 1, 1, 1})}},
       {"Resize",
        {{"antialias", Whole(1)}, {"mode", Text("linear")}},
        {image, none, Floats({4}, {1, 1, .5, .5})}},

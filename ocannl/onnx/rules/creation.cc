@@ -4,18 +4,23 @@
 
 #include "absl/status/status.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/index/byte_size.h"
 #include "ocannl/onnx/rules/rules.h"
 
 namespace ocannl::onnx {
 namespace {
+
+// A larger array of equal numbers is code.
+constexpr int64_t kMostFilledBytes = int64_t{1} << 22;
 
 absl::StatusOr<Outputs> ConstantRule(const OpCall& call) {
   Graph& graph = call.graph();
   Require(!call.node.attributes.empty(), "it has no value");
   const auto& [name, attribute] = *call.node.attributes.begin();
   if (name == "value") return Constant(graph, call.Array(name));
-  if (name == "value_int")
-    return Filled(graph, {}, attribute.whole, DType::kI64);
+  if (name == "value_int") {
+    return Constant(graph, NdArray::Of<int64_t>({}, {attribute.whole}));
+  }
   if (name == "value_float") {
     return Filled(graph, {}, attribute.number, DType::kF32);
   }
@@ -38,7 +43,14 @@ absl::StatusOr<Outputs> ConstantOfShapeRule(const OpCall& call) {
   NdArray value(DType::kF32, {1});
   if (call.HasAttribute("value")) value = call.Array("value");
   Require(value.size() == 1, "attribute value has ", value.size(), " cells");
-  return Filled(call.graph(), dims, value.AsDouble(0), value.dtype());
+  const double number = value.AsDouble(0);
+  // Many cells would take memory; a double does not hold each integer.
+  const absl::StatusOr<int64_t> bytes = ByteSize(value.dtype(), dims);
+  const bool is_large = !bytes.ok() || *bytes > kMostFilledBytes;
+  if (is_large || (IsInteger(value.dtype()) && std::abs(number) > 0x1p52)) {
+    return Expand(Reshape(Constant(call.graph(), value), {}), dims);
+  }
+  return Filled(call.graph(), dims, number, value.dtype());
 }
 
 absl::StatusOr<Outputs> ShapeRule(const OpCall& call) {

@@ -91,7 +91,7 @@ absl::StatusOr<Outputs> ExpandRule(const OpCall& call) {
   }
   for (size_t k = 1; k <= own.size(); ++k) {
     int64_t& size = dims[dims.size() - k];
-    size = std::max(size, own[own.size() - k]);
+    if (size == 1) size = own[own.size() - k];
   }
   return Expand(call[0], dims);
 }
@@ -101,6 +101,9 @@ absl::StatusOr<Outputs> TileRule(const OpCall& call) {
   const Value& x = call[0];
   Dims apart, repeated, joined;
   for (int k = 0; k < x.rank(); ++k) {
+    const int64_t most = kMostBytes / std::max<int64_t>(1, x.dim(k));
+    Require(repeats[k] >= 0 && repeats[k] <= most, repeats[k], " times ",
+            x.dim(k), " cells");
     apart.insert(apart.end(), {1, x.dim(k)});
     repeated.insert(repeated.end(), {repeats[k], x.dim(k)});
     joined.push_back(repeats[k] * x.dim(k));
@@ -137,6 +140,8 @@ absl::StatusOr<Outputs> SplitRule(const OpCall& call) {
     outputs.push_back(Part(x, axis, start, size));
     start += size;
   }
+  Require(start == x.dim(axis), "parts of ", start, " cells of an axis of ",
+          x.dim(axis));
   return outputs;
 }
 
@@ -188,11 +193,13 @@ absl::StatusOr<Outputs> SliceRule(const OpCall& call) {
   return x;
 }
 
-// Which cell of an axis of `size` cells stands at `at` of the padded one.
-int64_t SourceOf(int64_t at, int64_t size, bool reflect) {
-  if (!reflect) return std::clamp<int64_t>(at, 0, size - 1);
-  at = std::abs(at);
-  return at < size ? at : 2 * (size - 1) - at;
+// Which cell of an axis of `size` cells stands at `at` of the padded one. Both
+// reflections and copies repeat without end.
+int64_t SourceOf(int64_t at, int64_t size, const std::string& mode) {
+  if (mode == "edge" || size == 1) return std::clamp<int64_t>(at, 0, size - 1);
+  const int64_t period = mode == "wrap" ? size : 2 * (size - 1);
+  at = (at % period + period) % period;
+  return at < size ? at : period - at;
 }
 
 absl::StatusOr<Outputs> PadRule(const OpCall& call) {
@@ -216,14 +223,20 @@ absl::StatusOr<Outputs> PadRule(const OpCall& call) {
       inside = Pad(inside, axis, before, behind);
       continue;
     }
+    const int64_t size = x.dim(axis);
+    Require(size > 0 && size + before + behind <= kMostConstantBytes / 8,
+            "pads of ", before, " and ", behind, " around ", size, " cells");
     Wholes cells;
-    for (int64_t at = -before; at < x.dim(axis) + behind; ++at) {
-      cells.push_back(SourceOf(at, x.dim(axis), mode == "reflect"));
+    for (int64_t at = -before; at < size + behind; ++at) {
+      cells.push_back(SourceOf(at, size, mode));
     }
     x = Take(x, axis, cells);
   }
-  if (mode != "constant" || !call.Has(2)) return x;
-  return Select(inside, x, call[2]);
+  if (mode != "constant") return x;
+  if (call.HasAttribute("value")) {
+    return Select(inside, x, call.Number("value", 0));
+  }
+  return call.Has(2) ? Select(inside, x, call[2]) : x;
 }
 
 absl::StatusOr<Outputs> DepthToSpaceRule(const OpCall& call) {

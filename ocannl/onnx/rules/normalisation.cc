@@ -36,6 +36,7 @@ Moments MomentsOf(const Value& x, const Axes64& axes) {
 
 // One number for each channel, for images of that rank.
 Value PerChannel(const Value& numbers, int rank) {
+  Require(rank > 1, "an input of ", rank, " axes has no channels");
   Dims dims(rank, 1);
   dims[1] = numbers.dim(0);
   return Reshape(numbers, dims);
@@ -77,6 +78,9 @@ absl::StatusOr<Outputs> HardmaxRule(const OpCall& call) {
 
 absl::StatusOr<Outputs> BatchNormRule(const OpCall& call) {
   const Value& x = call[0];
+  if (call.opset < 14 && call.node.outputs.size() > 1) {
+    return absl::UnimplementedError("training before version 14");
+  }
   const double epsilon = call.Number("epsilon", 1e-5);
   const Value scale = PerChannel(call[1], x.rank());
   const Value bias = PerChannel(call[2], x.rank());
@@ -110,10 +114,13 @@ absl::StatusOr<Outputs> InstanceNormRule(const OpCall& call) {
 absl::StatusOr<Outputs> LayerNormRule(const OpCall& call) {
   const Value& x = call[0];
   const int axis = call.AxisOf(-1, x.rank());
-  const Moments moments = MomentsOf(x, AxesFrom(axis, x.rank()));
+  // The sums and both moments are f32 for floats of fewer bits.
+  const bool is_wide = x.dtype() == DType::kF64;
+  const Value wide = is_wide ? x : Cast(x, DType::kF32);
+  const Moments moments = MomentsOf(wide, AxesFrom(axis, x.rank()));
   const Value inverse =
       Recip(Sqrt(moments.variance + call.Number("epsilon", 1e-5)));
-  Value y = (x - moments.mean) * inverse * call[1];
+  Value y = Cast((wide - moments.mean) * inverse, x.dtype()) * call[1];
   if (call.Has(2)) y = y + call[2];
   return Outputs{y, moments.mean, inverse};
 }
@@ -134,9 +141,8 @@ absl::StatusOr<Outputs> GroupNormRule(const OpCall& call) {
   const int64_t groups = call.Whole("num_groups", 0);
   Require(groups > 0 && x.dim(1) % groups == 0, groups,
           " groups do not divide the channels");
-  const Value grouped =
-      Cast(Reshape(x, {x.dim(0), groups, x.cells() / (x.dim(0) * groups)}),
-           DType::kF32);
+  const int64_t size = x.dim(1) / groups * SizeOf(x.dims, 2, x.rank());
+  const Value grouped = Cast(Reshape(x, {x.dim(0), groups, size}), DType::kF32);
   const Moments moments = MomentsOf(grouped, {2});
   const Value normal = (grouped - moments.mean) /
                        Sqrt(moments.variance + call.Number("epsilon", 1e-5));
@@ -157,7 +163,9 @@ absl::StatusOr<Outputs> LpNormRule(const OpCall& call) {
 
 absl::StatusOr<Outputs> MeanVarianceRule(const OpCall& call) {
   const Value& x = call[0];
-  const Moments moments = MomentsOf(x, call.Wholes("axes", {0, 2, 3}));
+  Axes64 axes = call.Wholes("axes", {0, 2, 3});
+  for (int64_t& axis : axes) axis = Axis(axis, x.rank());
+  const Moments moments = MomentsOf(x, axes);
   return (x - moments.mean) / (Sqrt(moments.variance) + 1e-9);
 }
 
@@ -165,6 +173,7 @@ absl::StatusOr<Outputs> MeanVarianceRule(const OpCall& call) {
 absl::StatusOr<Outputs> LrnRule(const OpCall& call) {
   const Value& x = call[0];
   const int64_t size = call.Whole("size", 1);
+  Require(size > 0, "a size of ", size);
   Axes image = AxisNames(x.rank());
   Axes result = image;
   image[1] = absl::StrCat("1*", result[1], "<+k");
@@ -188,6 +197,7 @@ absl::StatusOr<Outputs> DropoutRule(const OpCall& call) {
   double ratio = 0.5;
   if (call.Has(1)) {
     OCANNL_ASSIGN_OR_RETURN(NdArray given, call.Elements(1));
+    Require(given.size() == 1, "a ratio of ", given.size(), " cells");
     ratio = given.AsDouble(0);
   }
   if (trains && ratio > 0) {

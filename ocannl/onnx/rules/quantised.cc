@@ -13,6 +13,7 @@ namespace {
 // One number, or one for each cell of the first axis of `x`.
 Value ForFirstAxis(const Value& numbers, const Value& x) {
   if (NumElements(numbers.dims) == 1) return Reshape(numbers, {});
+  Require(x.rank() > 0, numbers.cells(), " numbers for one cell");
   Dims dims(x.rank(), 1);
   dims[0] = numbers.dim(0);
   return Reshape(numbers, dims);
@@ -41,11 +42,15 @@ absl::Status AreSingle(const OpCall& call, const std::vector<size_t>& inputs) {
   return absl::OkStatus();
 }
 
-// In the dtype of the zero point, to the nearest cell that it has.
-Value Quantized(const Value& x, const Value& scale, const Value& zero) {
+// In the dtype of the zero point, to the nearest cell that it has. Without
+// `saturate`, large numbers are no finite floats of 8 bits.
+Value Quantized(const Value& x, const Value& scale, const Value& zero,
+                bool saturate = true) {
   const DType dtype = zero.dtype();
   const Value scaled = Cast(x, DType::kF32) / Cast(scale, DType::kF32);
-  if (!IsInteger(dtype)) return Saturated(scaled, dtype);
+  if (!IsInteger(dtype)) {
+    return saturate ? Saturated(scaled, dtype) : Cast(scaled, dtype);
+  }
   const Value cells = Round(scaled) + Cast(zero, DType::kF32);
   const double most = dtype == DType::kU16 ? 65535 : 255;
   return Cast(Min(Max(cells, 0), most), dtype);
@@ -77,7 +82,8 @@ absl::StatusOr<Outputs> QuantizeRule(const OpCall& call) {
   const Value zero = call.Has(2) ? AlongAxis(call, call[2])
                                  : Filled(call.graph(), {}, 0, dtype);
   OCANNL_RETURN_IF_ERROR(CheckCells(zero.dtype()));
-  return Quantized(call[0], AlongAxis(call, call[1]), zero);
+  return Quantized(call[0], AlongAxis(call, call[1]), zero,
+                   call.Whole("saturate", 1) != 0);
 }
 
 absl::StatusOr<Outputs> DequantizeRule(const OpCall& call) {

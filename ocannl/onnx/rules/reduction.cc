@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -24,6 +25,9 @@ absl::StatusOr<Axes64> ReducedAxes(const OpCall& call) {
     absl::c_iota(axes, 0);
   }
   for (int64_t& axis : axes) axis = Axis(axis, rank);
+  for (int64_t axis : axes) {
+    Require(absl::c_count(axes, axis) == 1, "axis ", axis, " is there twice");
+  }
   return axes;
 }
 
@@ -51,7 +55,10 @@ Value Greatest(const Value& a, const Axes64& axes) {
 }
 
 Value LogSumExp(const Value& a, const Axes64& axes) {
-  const Value greatest = Greatest(a, axes);
+  // Infinities have no difference.
+  const Value most = Greatest(a, axes);
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Value greatest = Select(Equal(Abs(most), infinity), 0, most);
   return Log(Sum(Exp(a - greatest), axes)) + greatest;
 }
 
@@ -102,6 +109,7 @@ absl::StatusOr<Outputs> TopKRule(const OpCall& call) {
   OCANNL_ASSIGN_OR_RETURN(Axes64 count, call.WholeElements(1));
   const int axis = call.AxisOf(-1, x.rank());
   const int64_t size = x.dim(axis);
+  Require(count[0] >= 0 && count[0] <= size, count[0], " of ", size, " cells");
   Dims own_dims = x.dims, at_dims(x.rank() + 1, 1);
   own_dims.push_back(1);
   at_dims[axis] = size;

@@ -33,9 +33,17 @@ Value Gather(const Term& table, const Term& ids, const Axes& result) {
 
 Value ScatterAdd(const Term& values, const Term& ids, const Axes& result,
                  const std::string& at, int64_t size) {
+  if (values.value.dtype() == DType::kBool) {
+    const Term cells = {Cast(values.value, DType::kU8), values.axes};
+    return Cast(ScatterAdd(cells, ids, result, at, size), DType::kBool);
+  }
+  const Dims dims = DimsOf({values, ids}, result, {{at, size}});
+  if (NumElements(dims) == 0) {
+    return Filled(*ids.value.tensor().graph, dims, 0, values.value.dtype());
+  }
   Tensor made = ScatterAdd(SpecOf({values, ids}, result), values.value.tensor(),
                            ids.value.tensor(), size);
-  return {made, DimsOf({values, ids}, result, {{at, size}})};
+  return {made, dims};
 }
 
 Value GatherAxis(const Value& a, int axis, const Value& ids) {

@@ -40,6 +40,8 @@ struct Window {
 // The windows on the axes of `x` from the third on.
 std::vector<Window> WindowsOf(const OpCall& call, const Value& x,
                               const Dims& kernel) {
+  Require(x.rank() == static_cast<int>(kernel.size()) + 2, "windows of ",
+          kernel.size(), " axes on an input of ", x.rank(), " axes");
   const std::string pad = call.Text("auto_pad", "NOTSET");
   const Numbers ones(kernel.size(), 1);
   const Numbers strides = call.Wholes("strides", ones);
@@ -71,9 +73,11 @@ std::vector<Window> WindowsOf(const OpCall& call, const Value& x,
       const bool ceil = call.Whole("ceil_mode", 0) != 0;
       if (ceil) window.fit = Fit::kCeil;
       const int64_t up = ceil ? window.stride - 1 : 0;
+      Require(free + up >= 0, "a window of ", window.span(), " cells on ",
+              size + window.before + window.behind, " cells with padding");
       window.cells = (free + up) / window.stride + 1;
-      // None begins in the padding behind.
-      if ((window.cells - 1) * window.stride >= size + window.before) {
+      // A window that is there by rounding up begins in the image.
+      if (ceil && (window.cells - 1) * window.stride >= size + window.before) {
         --window.cells;
       }
     }
@@ -218,6 +222,8 @@ absl::StatusOr<Outputs> MaxUnpoolRule(const OpCall& call) {
   const Value& x = call[0];
   const Numbers kernel = call.Wholes("kernel_shape", {});
   const Numbers strides = call.Wholes("strides", Numbers(kernel.size(), 1));
+  Require(x.rank() == static_cast<int>(kernel.size()) + 2, "windows of ",
+          kernel.size(), " axes on an input of ", x.rank(), " axes");
   Dims dims = x.dims;
   for (size_t k = 0; k < kernel.size(); ++k) {
     dims[k + 2] = (dims[k + 2] - 1) * strides[k] + kernel[k];
@@ -228,7 +234,7 @@ absl::StatusOr<Outputs> MaxUnpoolRule(const OpCall& call) {
                                NumElements(dims)),
                     dims);
   if (!call.Has(2)) return y;
-  OCANNL_ASSIGN_OR_RETURN(Dims wanted, call.WholeElements(2));
+  OCANNL_ASSIGN_OR_RETURN(const Numbers wanted, call.WholeElements(2));
   for (int k = 0; k < y.rank(); ++k) y = Pad(y, k, 0, wanted[k] - dims[k]);
   return y;
 }
