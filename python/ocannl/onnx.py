@@ -46,10 +46,11 @@ class Model:
         """Copies of the parameters by name, of the shapes of the file."""
         return self._native.parameters()
 
-    def __call__(self, inputs: Optional[Mapping[str, Any]] = None,
+    def __call__(self, inputs: Optional[Mapping[str, Any]] = None, /,
                  **named: Any) -> Dict[str, _native.Array]:
         """The outputs by name, for one array for each input: of its shape and
-        dtype. Inputs whose names are not words of Python are in `inputs`."""
+        dtype. Inputs whose names are not words of Python are in a dictionary:
+        model({"x:0": array})."""
         if inputs is not None and not isinstance(inputs, Mapping):
             usage = ", ".join(f"{name}=array" for name in self._names)
             raise TypeError(f"arrays are given by name: model({usage})")

@@ -43,15 +43,15 @@ def tensor_info(name, dims):
     return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
 
 
-def model_file(path, op="Relu"):
+def model_file(path, op="Relu", x="x"):
     """y = op(x @ w) for x of (batch, 2)."""
     weights = (field(1, 2) + field(1, 3) + field(2, 1) + field(8, "w") +
                field(9, struct.pack("<6f", *WEIGHTS.ravel())))
-    graph = (field(1, field(1, "x") + field(1, "w") + field(2, "h") +
+    graph = (field(1, field(1, x) + field(1, "w") + field(2, "h") +
                    field(4, "MatMul")) +
              field(1, field(1, "h") + field(2, "y") + field(4, op)) +
              field(2, "g") + field(5, weights) +
-             field(11, tensor_info("x", ("batch", 2))) +
+             field(11, tensor_info(x, ("batch", 2))) +
              field(12, tensor_info("y", ("batch", 3))))
     path.write_bytes(field(1, 8) + field(7, graph) +
                      field(8, field(1, "") + field(2, 17)))
@@ -71,6 +71,14 @@ class OnnxTest(unittest.TestCase):
             for found in (model(x=x), model({"x": x})):
                 np.testing.assert_array_equal(
                     found["y"], np.maximum(x @ WEIGHTS, 0))
+
+    def test_inputs_of_any_name(self):
+        array = np.ones((1, 2), np.float32)
+        for name in ("inputs", "self"):
+            path = model_file(TEMP / f"{name}.onnx", x=name)
+            model = ocannl.onnx.load(path, {"batch": 1})
+            np.testing.assert_array_equal(
+                model(**{name: array})["y"], np.maximum(array @ WEIGHTS, 0))
 
     def test_mistakes(self):
         path = model_file(TEMP / "model.onnx")
