@@ -226,6 +226,26 @@ TEST(OnnxRulesTest, HalvesAreNormalisedInF32) {
   EXPECT_THAT(Values<float>((*y)[1]), ElementsAre(1000));
 }
 
+TEST(OnnxRulesTest, SquaresOfHalvesDoNotOverflow) {
+  const NdArray x = Converted(Floats({1, 1, 2}, {300, 400}), DType::kF16);
+  const NdArray one = Converted(Floats({1}, {1}), DType::kF16);
+  struct Case {
+    std::string op;
+    std::vector<NdArray> inputs;
+    double last;
+  };
+  for (const auto& [op, inputs, last] :
+       {Case{"ReduceL2", {x}, 500}, Case{"LpNormalization", {x}, 0.8},
+        Case{"InstanceNormalization",
+             {Converted(Floats({1, 1, 2}, {100, 900}), DType::kF16), one, one},
+             2}}) {
+    auto y = RunOp(op, {}, inputs);
+    ASSERT_THAT(y, IsOk()) << op;
+    EXPECT_EQ((*y)[0].dtype(), DType::kF16);
+    EXPECT_NEAR((*y)[0].AsDouble((*y)[0].size() - 1), last, 1e-3) << op;
+  }
+}
+
 TEST(OnnxRulesTest, InfinitiesHaveALogSumExp) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   auto y = RunOp("ReduceLogSumExp", {{"axes", Wholes({1})}},

@@ -45,7 +45,9 @@ std::vector<OpRule> Plain() {
       {"Erf", Erf},
       {"Sigmoid", Sigmoid},
       {"Relu",
-       [](const Value& x) { return IsFloat(x.dtype()) ? Relu(x) : Max(x, 0); }},
+       [](const Value& x) {
+         return IsInteger(x.dtype()) ? Max(x, 0) : Relu(x);
+       }},
       {"Softplus", Softplus},
       {"Tan", Tan},
       {"Asin", Asin},

@@ -104,19 +104,18 @@ absl::StatusOr<Outputs> BatchNormRule(const OpCall& call) {
 }
 
 absl::StatusOr<Outputs> InstanceNormRule(const OpCall& call) {
-  const Value& x = call[0];
+  const Value x = Wide(call[0]);
   const Moments moments = MomentsOf(x, AxesFrom(2, x.rank()));
-  return PerChannel(call[1], x.rank()) * (x - moments.mean) /
-             Sqrt(moments.variance + call.Number("epsilon", 1e-5)) +
-         PerChannel(call[2], x.rank());
+  const Value y = Wide(PerChannel(call[1], x.rank())) * (x - moments.mean) /
+                      Sqrt(moments.variance + call.Number("epsilon", 1e-5)) +
+                  Wide(PerChannel(call[2], x.rank()));
+  return Cast(y, call[0].dtype());
 }
 
 absl::StatusOr<Outputs> LayerNormRule(const OpCall& call) {
   const Value& x = call[0];
   const int axis = call.AxisOf(-1, x.rank());
-  // The sums and both moments are f32 for floats of fewer bits.
-  const bool is_wide = x.dtype() == DType::kF64;
-  const Value wide = is_wide ? x : Cast(x, DType::kF32);
+  const Value wide = Wide(x);
   const Moments moments = MomentsOf(wide, AxesFrom(axis, x.rank()));
   const Value inverse =
       Recip(Sqrt(moments.variance + call.Number("epsilon", 1e-5)));
@@ -153,20 +152,21 @@ absl::StatusOr<Outputs> GroupNormRule(const OpCall& call) {
 
 // Divided by the norm along an axis; 0 stays 0.
 absl::StatusOr<Outputs> LpNormRule(const OpCall& call) {
-  const Value& x = call[0];
+  const Value x = Wide(call[0]);
   const Axes64 axis = {call.AxisOf(-1, x.rank())};
   const Value norm = call.Whole("p", 2) == 1
                          ? ReduceAxes(Op::kAdd, Abs(x), axis)
                          : Sqrt(ReduceAxes(Op::kAdd, x * x, axis));
-  return Select(Equal(norm, 0), 0, x / norm);
+  return Cast(Select(Equal(norm, 0), 0, x / norm), call[0].dtype());
 }
 
 absl::StatusOr<Outputs> MeanVarianceRule(const OpCall& call) {
-  const Value& x = call[0];
+  const Value x = Wide(call[0]);
   Axes64 axes = call.Wholes("axes", {0, 2, 3});
   for (int64_t& axis : axes) axis = Axis(axis, x.rank());
   const Moments moments = MomentsOf(x, axes);
-  return (x - moments.mean) / (Sqrt(moments.variance) + 1e-9);
+  return Cast((x - moments.mean) / (Sqrt(moments.variance) + 1e-9),
+              call[0].dtype());
 }
 
 // Each cell over a power of the sum of squares of the channels around it.

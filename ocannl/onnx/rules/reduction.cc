@@ -50,6 +50,11 @@ Value Sum(const Value& a, const Axes64& axes) {
   return ReduceAxes(Op::kAdd, a, axes);
 }
 
+Value SumOfSquares(const Value& a, const Axes64& axes) {
+  const Value wide = Wide(a);
+  return Sum(wide * wide, axes);
+}
+
 Value Greatest(const Value& a, const Axes64& axes) {
   return ReduceAxes(Op::kMax, a, axes);
 }
@@ -162,11 +167,12 @@ std::vector<OpRule> ReductionRules() {
           [](const Value& a, const Axes64& axes) { return Sum(Abs(a), axes); }),
       ReduceRule("ReduceL2",
                  [](const Value& a, const Axes64& axes) {
-                   return Sqrt(Sum(a * a, axes));
+                   return Cast(Sqrt(SumOfSquares(a, axes)), a.dtype());
                  }),
-      ReduceRule(
-          "ReduceSumSquare",
-          [](const Value& a, const Axes64& axes) { return Sum(a * a, axes); }),
+      ReduceRule("ReduceSumSquare",
+                 [](const Value& a, const Axes64& axes) {
+                   return Cast(SumOfSquares(a, axes), a.dtype());
+                 }),
       ReduceRule(
           "ReduceLogSum",
           [](const Value& a, const Axes64& axes) { return Log(Sum(a, axes)); }),

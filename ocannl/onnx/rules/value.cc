@@ -329,6 +329,11 @@ Value Concatenate(const std::vector<Value>& parts, int axis) {
   return Reduce({}, Op::kAdd, terms, result);
 }
 
+Value Wide(const Value& a) {
+  const DType computed = ComputeDType(a.dtype());
+  return IsFloat(computed) ? Cast(a, computed) : a;
+}
+
 Value LogSoftmax(const Value& x, int axis) {
   const Value shifted = x - ReduceAxes(Op::kMax, x, {axis});
   return shifted - Log(ReduceAxes(Op::kAdd, Exp(shifted), {axis}));

@@ -174,6 +174,9 @@ Value Pad(const Value& a, int axis, int64_t before, int64_t behind,
           Op accum = Op::kAdd);
 Value Concatenate(const std::vector<Value>& parts, int axis);
 
+// Floats of fewer than 32 bits as f32, whose squares and sums are finite.
+Value Wide(const Value& a);
+
 // x - log(sum(exp(x))) along an axis.
 Value LogSoftmax(const Value& x, int axis);
 
