@@ -246,6 +246,29 @@ TEST(OnnxRulesTest, SquaresOfHalvesDoNotOverflow) {
   }
 }
 
+TEST(OnnxRulesTest, ANanStaysOne) {
+  const NdArray x = Floats({2}, {std::nanf(""), 5});
+  const NdArray one = Floats({}, {1});
+  struct Case {
+    std::string op;
+    std::vector<NdArray> inputs;
+    float last;
+  };
+  for (const auto& [op, inputs, last] :
+       {Case{"Clip", {x, Floats({}, {0}), one}, 1}, Case{"Max", {x, one}, 5},
+        Case{"Max", {one, x}, 5}, Case{"Min", {x, one}, 1},
+        Case{"Min", {one, x}, 1}, Case{"Celu", {x}, 5},
+        Case{"HardSigmoid", {x}, 1}, Case{"HardSwish", {x}, 5}}) {
+    auto y = RunOp(op, {}, inputs);
+    ASSERT_THAT(y, IsOk()) << op;
+    EXPECT_TRUE(std::isnan((*y)[0].AsDouble(0))) << op;
+    EXPECT_EQ((*y)[0].AsDouble(1), last) << op;
+  }
+  auto clip = RunOp("Clip", {{"max", Number(1)}}, {x}, 6);
+  ASSERT_THAT(clip, IsOk());
+  EXPECT_TRUE(std::isnan((*clip)[0].AsDouble(0)));
+}
+
 TEST(OnnxRulesTest, InfinitiesHaveALogSumExp) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   auto y = RunOp("ReduceLogSumExp", {{"axes", Wholes({1})}},

@@ -48,15 +48,28 @@ absl::StatusOr<Outputs> PowRule(const OpCall& call) {
   return Cast(Pow(Cast(call[0], computed), Cast(call[1], computed)), dtype);
 }
 
+// kMax and kMin give their second operand if either is a NaN. x is the second,
+// so that its NaNs stay.
 absl::StatusOr<Outputs> ClipRule(const OpCall& call) {
   Value x = call[0];
   if (call.opset < 11) {
-    return Min(Max(x, call.Number("min", std::numeric_limits<float>::lowest())),
-               call.Number("max", std::numeric_limits<float>::max()));
+    const double most = std::numeric_limits<float>::max();
+    x = Max(call.Number("min", -most), x);
+    return Min(call.Number("max", most), x);
   }
-  if (call.Has(1)) x = Max(x, call[1]);
-  if (call.Has(2)) x = Min(x, call[2]);
+  if (call.Has(1)) x = Max(call[1], x);
+  if (call.Has(2)) x = Min(call[2], x);
   return x;
+}
+
+// Of any number of inputs. A NaN among them is the result.
+Value Extreme(Op op, const OpCall& call) {
+  Value all = call[0];
+  for (size_t k = 1; k < call.inputs.size(); ++k) {
+    const Value next = Map(op, {all, call[k]});
+    all = IsInteger(all.dtype()) ? next : Select(Equal(all, all), next, all);
+  }
+  return all;
 }
 
 absl::StatusOr<Outputs> BitShiftRule(const OpCall& call) {
@@ -80,10 +93,11 @@ std::vector<OpRule> ArithmeticRules() {
       Same("Floor", Op::kFloor),     Same("Ceil", Op::kCeil),
       Same("Round", Op::kRound),     Same("Sqrt", Op::kSqrt),
       Same("Reciprocal", Op::kRecip)};
-  for (auto [name, op] :
-       {std::pair("Sum", Op::kAdd), {"Max", Op::kMax}, {"Min", Op::kMin}}) {
+  rules.push_back(
+      {"Sum", [](const OpCall& call) { return Fold(Op::kAdd, call); }});
+  for (auto [name, op] : {std::pair("Max", Op::kMax), {"Min", Op::kMin}}) {
     rules.push_back(
-        {name, [op = op](const OpCall& call) { return Fold(op, call); }});
+        {name, [op = op](const OpCall& call) { return Extreme(op, call); }});
   }
   rules.push_back({"Mean", [](const OpCall& call) {
                      return Fold(Op::kAdd, call) /

@@ -81,7 +81,7 @@ std::vector<OpRule> FunctionRules() {
   rules.push_back({"Celu", [](const OpCall& call) {
                      const double alpha = call.Number("alpha", 1);
                      const Value& x = call[0];
-                     return Max(x, 0) + Min(alpha * Expm1(x / alpha), 0);
+                     return Max(0, x) + Min(0, alpha * Expm1(x / alpha));
                    }});
   rules.push_back({"Selu", [](const OpCall& call) {
                      return Selu(call[0],
