@@ -269,6 +269,14 @@ TEST(OnnxRulesTest, ANanStaysOne) {
   EXPECT_TRUE(std::isnan((*clip)[0].AsDouble(0)));
 }
 
+TEST(OnnxRulesTest, LettersOfEinsumBroadcast) {
+  auto y = RunOp("Einsum", {{"equation", Text("...i,...i->...i")}},
+                 {Floats({1, 2}, {1, 2}), Floats({2, 1}, {3, 4})});
+  ASSERT_THAT(y, IsOk());
+  EXPECT_EQ((*y)[0].dims(), (Dims{2, 2}));
+  EXPECT_THAT(Values<float>((*y)[0]), ElementsAre(3, 6, 4, 8));
+}
+
 TEST(OnnxRulesTest, InfinitiesHaveALogSumExp) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   auto y = RunOp("ReduceLogSumExp", {{"axes", Wholes({1})}},

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -61,6 +62,22 @@ std::string ImpliedResult(absl::string_view operands) {
   return result;
 }
 
+// Axes of one cell broadcast to the axes of the same letter of other operands.
+void Broadcast(std::vector<Term>& terms) {
+  std::set<std::string> longer;
+  for (const Term& term : terms) {
+    for (int k = 0; k < term.value.rank(); ++k) {
+      if (term.value.dim(k) != 1) longer.insert(term.axes[k]);
+    }
+  }
+  for (Term& term : terms) {
+    for (int k = 0; k < term.value.rank(); ++k) {
+      const bool is_one = term.value.dim(k) == 1;
+      if (is_one && longer.contains(term.axes[k])) term.axes[k] = "0";
+    }
+  }
+}
+
 absl::StatusOr<Outputs> EinsumRule(const OpCall& call) {
   const std::string equation =
       absl::StrReplaceAll(call.Text("equation", ""), {{" ", ""}});
@@ -78,6 +95,7 @@ absl::StatusOr<Outputs> EinsumRule(const OpCall& call) {
     ellipsis = std::max(ellipsis, rest);
     terms.push_back({call[k], LetterAxes(slots[k], rest)});
   }
+  Broadcast(terms);
   return Reduce(terms.size() > 1 ? std::optional(Op::kMul) : std::nullopt,
                 Op::kAdd, terms, LetterAxes(sides[1], ellipsis));
 }
