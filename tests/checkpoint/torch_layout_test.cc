@@ -319,8 +319,15 @@ TEST(ConvertTest, FloatsOfOtherDTypes) {
   EXPECT_THAT(net.Values("w"),
               ElementsAre(1 + std::ldexp(1, -22), 0, 65520, 1e-40f));
   Net narrow("4", net_of(DType::kF16), DType::kF16);
-  ASSERT_THAT(narrow.Restore(path, {.convert = true}), IsOk());
-  EXPECT_THAT(narrow.Values("w"), ElementsAre(1, 0, INFINITY, 0));
+  EXPECT_THAT(narrow.Restore(path, {.convert = true}).message(),
+              HasSubstr("`w` has 65520, which is too large for f16"));
+  EXPECT_THAT(narrow.place.context.Read("w").status(), Not(IsOk()));
+  wide.values<double>()[2] = -INFINITY;  // is so in the file
+  wide.values<double>()[3] = 65519;
+  ASSERT_THAT(
+      narrow.Restore(ForeignFile("infinite", {{"w", wide}}), {.convert = true}),
+      IsOk());
+  EXPECT_THAT(narrow.Values("w"), ElementsAre(1, 0, -INFINITY, 65504));
   // Integers are no floats.
   const std::string whole =
       ForeignFile("whole", {{"w", NdArray::Of<int64_t>({4}, {1, 2, 3, 4})}});

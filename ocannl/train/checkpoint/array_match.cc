@@ -2,6 +2,7 @@
 #include "ocannl/train/checkpoint/array_match.h"
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/narrow_float.h"
+#include "ocannl/core/base/number_text.h"
 #include "ocannl/core/index/byte_size.h"
 
 namespace ocannl::train {
@@ -255,14 +257,28 @@ absl::Status MatchError(absl::string_view path,
                          absl::StrJoin(lines, "\n  "), hint));
 }
 
-NdArray ToWanted(const WantedArray& wanted, const MatchOptions& options,
-                 NdArray value) {
+absl::StatusOr<NdArray> ToWanted(absl::string_view path,
+                                 const WantedArray& wanted,
+                                 const MatchOptions& options, NdArray value) {
   const DType dtype = wanted.array.dtype;
   const Dims& dims = wanted.array.dims;
   if (options.layout == FileLayout::kPyTorch && !wanted.torch->is_unknown) {
     value = FromTorch(*wanted.torch, dims, value);
   }
-  return value.dtype() == dtype ? std::move(value) : Converted(value, dtype);
+  if (value.dtype() == dtype) return value;
+  NdArray converted = Converted(value, dtype);
+  const bool is_narrower = SizeOf(dtype) <= SizeOf(value.dtype());
+  for (int64_t i = 0; is_narrower && i < value.size(); ++i) {
+    const double number = value.AsDouble(i);
+    if (std::isfinite(converted.AsDouble(i)) || !std::isfinite(number)) {
+      continue;
+    }
+    return FileError(
+        path, absl::StrCat(Quoted(wanted.in_file), " has ", NumberText(number),
+                           ", which is too large for ", Name(dtype),
+                           "; give the network a wider dtype"));
+  }
+  return converted;
 }
 
 }  // namespace ocannl::train

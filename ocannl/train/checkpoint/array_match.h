@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/assign/ir.h"
@@ -66,9 +67,11 @@ absl::Status MatchError(absl::string_view path,
                         bool allow_missing, bool allow_extra);
 
 // `value` of the file in the dtype, the size and the order of `wanted`, which
-// it fits. A float is rounded to the nearest, of two to the even one.
-NdArray ToWanted(const WantedArray& wanted, const MatchOptions& options,
-                 NdArray value);
+// it fits. A float is rounded to the nearest, of two to the even one. Error: a
+// finite number is too large for the dtype.
+absl::StatusOr<NdArray> ToWanted(absl::string_view path,
+                                 const WantedArray& wanted,
+                                 const MatchOptions& options, NdArray value);
 
 }  // namespace ocannl::train
 

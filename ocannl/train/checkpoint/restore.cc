@@ -139,9 +139,10 @@ absl::Status Restore(const std::string& path,
                           format.read(path, in_file, options.allow_extra));
   std::vector<NamedArray> named;
   for (size_t k = 0; k < restored.size(); ++k) {
-    named.emplace_back(
-        restored[k]->array.name,
-        ToWanted(*restored[k], MatchOptionsOf(options), std::move(values[k])));
+    OCANNL_ASSIGN_OR_RETURN(
+        NdArray value, ToWanted(path, *restored[k], MatchOptionsOf(options),
+                                std::move(values[k])));
+    named.emplace_back(restored[k]->array.name, std::move(value));
   }
   return context.WriteAll(named);
 }
