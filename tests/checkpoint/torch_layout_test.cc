@@ -120,7 +120,7 @@ TEST(TorchLayoutTest, ConvolutionsOfEqualDims) {
       unnamed,
       StatusIs(absl::StatusCode::kInvalidArgument,
                AllOf(HasSubstr("`w` is f32[8, 3, 3, 3]: another library "
-                               "wrote the file"),
+                               "wrote the file, or ocannl before 0.7.0,"),
                      HasSubstr("set RestoreOptions::layout to kPyTorch "
                                "or kOcannl"))));
   EXPECT_THAT(net.place.context.Read("w").status(), Not(IsOk()));
@@ -144,6 +144,9 @@ TEST(TorchLayoutTest, ConvolutionsOfEqualDims) {
     CHECK_OK(train::SaveParams(own, arrays, net.place.context));
     EXPECT_THAT(net.Restore(own, {}), IsOk());
     EXPECT_EQ(net.Values("w")[1], 1);
+    EXPECT_THAT(net.Restore(own, {.layout = FileLayout::kPyTorch}).message(),
+                HasSubstr("`w` is f32[8, 3, 3, 3]: ocannl wrote the file, in "
+                          "our order; set RestoreOptions::layout to kOcannl"));
   }
 }
 

@@ -55,6 +55,10 @@ std::string SizeProblem(const WantedArray& wanted, const Dims& dims,
       return "the network uses it in ways that have different layouts in "
              "PyTorch; load it by another file with layout kOcannl";
     }
+    if (is_ours && Reorders(*torch, own)) {
+      return "ocannl wrote the file, in our order; set RestoreOptions::layout "
+             "to kOcannl";
+    }
     if (torch->is_unknown ? dims == own : FitsTorch(*torch, own, dims)) {
       return "";
     }
@@ -66,7 +70,8 @@ std::string SizeProblem(const WantedArray& wanted, const Dims& dims,
       return "";
     }
     return absl::StrCat(
-        "another library wrote the file, and PyTorch has an array of this ",
+        "another library wrote the file, or ocannl before 0.7.0, and PyTorch ",
+        "has an array of this ",
         "shape in another order; set RestoreOptions::layout to ",
         torch ? "" : "kOcannl, or give the model and its tensor with layout ",
         torch ? "kPyTorch or kOcannl" : "kPyTorch");
