@@ -150,6 +150,25 @@ TEST(TorchLayoutTest, ConvolutionsOfEqualDims) {
   }
 }
 
+// A mask of weights, or the sum of their squares, leaves their order as it is.
+TEST(TorchLayoutTest, ConvolutionsWithMasksAndPenalties) {
+  Net net("2|9,9,3", [](const ParamScope& scope, Tensor x) {
+    Graph& graph = *scope.graph;
+    const Tensor w = train::MakeParam(scope, "w", Dims{8, 3, 3, 3}, Dims{},
+                                      train::ConstantInit(0));
+    const Tensor mask = Data(graph, "mask", Counted({8, 3, 3, 3}),
+                             {.rows = {Dims{}, Dims{8, 3, 3, 3}, Dims{}}});
+    const Tensor y = Einsum("b|h<+k, v<+l, i; o, k, l, i => b|h, v, o", x,
+                            PointMul(PointMul(w, mask), 2));
+    return PointMul(y, Einsum1("...|... => 0", Square(w)));
+  });
+  const std::string path = ForeignFile("masks", {{"w", Counted({8, 3, 3, 3})}});
+  EXPECT_THAT(net.Restore(path, {}).message(),
+              HasSubstr("another library wrote the file"));
+  ASSERT_THAT(net.Restore(path, {.layout = FileLayout::kPyTorch}), IsOk());
+  EXPECT_EQ(net.Values("w")[1], 9);
+}
+
 // Without the network, four axes of which three are equal may be weights.
 TEST(TorchLayoutTest, ArraysAlone) {
   const std::string path = ForeignFile("alone", {{"w", Counted({8, 3, 3, 3})}});

@@ -140,6 +140,16 @@ TorchLayout LayoutInProduct(size_t k, const Shape& shape) {
   return layout;
 }
 
+// Whether the use only sums all cells, as a penalty or a norm of weights does.
+bool SumsAll(const ComputeSource& use) {
+  const EinsumSpec* spec = use.spec();
+  if (spec == nullptr || use.operands.size() != 1) return false;
+  return NamesOf(spec->result).empty() &&
+         absl::c_none_of(spec->result, [](const EinsumRow& row) {
+           return row.variable.has_value();
+         });
+}
+
 // That of operand `k`; nullopt: any, as its axes go with those of the others.
 std::optional<TorchLayout> LayoutInUse(const ComputeSource& use, size_t k,
                                        const Shape& shape) {
@@ -213,6 +223,22 @@ absl::flat_hash_map<TensorId, TorchLayout> TorchLayouts(
   absl::flat_hash_map<TensorId, TensorId> copies;  // of which parameter
   for (Tensor param : params) copies.emplace(param.id, param.id);
   absl::flat_hash_map<TensorId, TorchLayout> layouts;
+  // Whether cell for cell, as of weights with a mask.
+  auto is_changed_alone = [&](TensorId id, const ComputeSource& use,
+                              TensorId param) {
+    const auto shape = model.shapes.find(id);
+    if (!std::holds_alternative<ComputeSource::Pointwise>(use.logic) ||
+        shape == model.shapes.end() ||
+        shape->second.rows != model.shapes.at(param).rows) {
+      return false;
+    }
+    return absl::c_all_of(use.operands, [&](TensorId operand) {
+      const TensorSource& source = graph[operand].source;
+      return copies.contains(operand) ||
+             std::holds_alternative<NumberSource>(source) ||
+             std::holds_alternative<DataSource>(source);
+    });
+  };
   for (TensorId id{0}; id.index < graph.size(); ++id.index) {
     const auto* use = std::get_if<ComputeSource>(&graph[id].source);
     if (use == nullptr) continue;
@@ -220,11 +246,12 @@ absl::flat_hash_map<TensorId, TorchLayout> TorchLayouts(
       const auto copy = copies.find(use->operands[k]);
       if (copy == copies.end()) continue;
       const TensorId param = copy->second;
+      if (SumsAll(*use)) continue;
       const auto layout = LayoutInUse(*use, k, model.shapes.at(param));
       if (layout) {
         const auto [found, is_new] = layouts.emplace(param, *layout);
         if (!is_new && found->second != *layout) found->second = kUnknown;
-      } else if (use->operands.size() == 1) {
+      } else if (is_changed_alone(id, *use, param)) {
         copies.emplace(id, param);
       }
     }
