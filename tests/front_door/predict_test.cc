@@ -120,6 +120,9 @@ TEST_F(PredictTest, TableOfNetworksByShape) {
   EXPECT_EQ(made, 3);
   EXPECT_EQ(first(5), 12);
   EXPECT_EQ(made, 4);
+  train::PredictorTable least(net, host_.context, /*most=*/0);
+  for (int k = 0; k < 2; ++k) EXPECT_THAT(least.PredictAll({ones_}), IsOk());
+  EXPECT_EQ(made, 5);
   // What the context does not have is an error, and no network.
   TestDevice other;
   EXPECT_THAT(train::PredictorTable(net, other.context)

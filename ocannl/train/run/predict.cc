@@ -142,7 +142,7 @@ absl::StatusOr<std::vector<NdArray>> PredictorTable::PredictAll(
     OCANNL_ASSIGN_OR_RETURN(
         Predictor predictor,
         Predictor::Make(*model, code.outputs, code.inputs, context));
-    if (nets_.size() == most_) nets_.erase(nets_.begin());
+    if (!nets_.empty() && nets_.size() >= most_) nets_.erase(nets_.begin());
     nets_.push_back({.dims = std::move(dims),
                      .model = std::move(model),
                      .predictor = std::move(predictor)});

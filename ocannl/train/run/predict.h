@@ -93,7 +93,7 @@ class PredictorTable {
   using MakeNet = std::function<absl::StatusOr<NetCode>(
       Model& model, absl::Span<const NdArray> values)>;
 
-  // Keeps networks for the last `most` dims that were used.
+  // Keeps networks for the last `most` dims that were used, and one at least.
   PredictorTable(MakeNet make, Context context, size_t most = 16)
       : make_(std::move(make)), context_(std::move(context)), most_(most) {}
 
