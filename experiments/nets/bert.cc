@@ -2,7 +2,9 @@
 #include "experiments/nets/bert.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -20,6 +22,49 @@ namespace {
 
 constexpr int64_t kMultiple = 16;  // of the lengths of texts
 
+using Json = nlohmann::json;
+
+// Of a file that is no JSON, a null value.
+absl::StatusOr<Json> ReadJson(const std::string& path) {
+  OCANNL_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return json.is_object() ? json : Json();
+}
+
+// The same of a file that a folder need not have.
+absl::StatusOr<Json> ReadJsonIfThere(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return Json();
+  return ReadJson(path);
+}
+
+// Error: `json`, of the file, has another value than `ours`, the only one that
+// there is here.
+absl::Status CheckIs(const std::string& path, const Json& json, const char* key,
+                     const Json& ours) {
+  if (!json.is_object() || !json.contains(key) || json[key] == ours) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("`", path, "` has another `", key, "` than ", ours.dump(),
+                   ", the only one that is here; give another model"));
+}
+
+// Of a tokenizer_config.json, if there is one.
+absl::StatusOr<train::WordPieceOptions> LoadPieceOptions(
+    const std::string& path) {
+  OCANNL_ASSIGN_OR_RETURN(const Json json, ReadJsonIfThere(path));
+  train::WordPieceOptions options;
+  if (json.is_object()) {
+    options.lower_case = json.value("do_lower_case", Json(true)) != Json(false);
+  }
+  const Json null, strips = options.lower_case;
+  if (json.is_object() && json.value("strip_accents", null) != null) {
+    OCANNL_RETURN_IF_ERROR(CheckIs(path, json, "strip_accents", strips));
+  }
+  return options;
+}
+
 // The ids and the mask of texts, as inputs of a network.
 struct TokenInputs {
   TokenInputs(Graph& graph, const train::TokenBatch& batch)
@@ -36,29 +81,45 @@ struct TokenInputs {
 }  // namespace
 
 absl::StatusOr<BertOptions> LoadBertOptions(const std::string& path) {
-  OCANNL_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  const auto json =
-      nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  OCANNL_ASSIGN_OR_RETURN(const Json json, ReadJson(path));
   BertOptions options{};
-  for (const auto& [key, value] :
-       {std::pair("vocab_size", &options.vocabulary),
-        {"max_position_embeddings", &options.positions},
-        {"hidden_size", &options.size},
-        {"num_hidden_layers", &options.layers},
-        {"num_attention_heads", &options.heads},
-        {"intermediate_size", &options.hidden}}) {
+  struct Key {
+    const char* name;
+    int64_t* value;
+    int64_t least, most;
+  };
+  constexpr int64_t kMost = 1 << 24;
+  for (const auto& [key, value, least, most] :
+       {Key{"vocab_size", &options.vocabulary, 1, kMost},
+        {"max_position_embeddings", &options.positions, 2, kMost},
+        {"hidden_size", &options.size, 1, kMost},
+        {"num_hidden_layers", &options.layers, 1, 1024},
+        {"num_attention_heads", &options.heads, 1, kMost},
+        {"intermediate_size", &options.hidden, 1, kMost}}) {
     const bool is_there =
         json.is_object() && json.contains(key) && json[key].is_number_integer();
     *value = is_there ? json[key].get<int64_t>() : 0;
-    if (*value >= 1 && *value <= 1 << 24) continue;
+    if (*value >= least && *value <= most) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("`", path, "` has no whole number `", key,
-                     "` above 0; give the config.json of a BERT"));
+        absl::StrCat("`", path, "` has no whole number `", key, "` from ",
+                     least, " to ", most, "; give the config.json of a BERT"));
   }
-  if (json.contains("layer_norm_eps") && json["layer_norm_eps"].is_number()) {
-    options.epsilon = json["layer_norm_eps"].get<double>();
+  if (options.size % options.heads != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("`", path, "` has a hidden_size of ", options.size,
+                     ", which ", options.heads, " num_attention_heads do not ",
+                     "divide; give the config.json of a BERT"));
   }
-  return options;
+  OCANNL_RETURN_IF_ERROR(CheckIs(path, json, "model_type", "bert"));
+  OCANNL_RETURN_IF_ERROR(CheckIs(path, json, "hidden_act", "gelu"));
+  OCANNL_RETURN_IF_ERROR(
+      CheckIs(path, json, "position_embedding_type", "absolute"));
+  const Json epsilon = json.value("layer_norm_eps", Json(options.epsilon));
+  options.epsilon = epsilon.is_number() ? epsilon.get<double>() : 0;
+  if (options.epsilon > 0) return options;
+  return absl::InvalidArgumentError(
+      absl::StrCat("`", path, "` has no number `layer_norm_eps` above 0; give ",
+                   "the config.json of a BERT"));
 }
 
 Tensor SentenceVectors(const train::ParamScope& scope,
@@ -111,8 +172,15 @@ absl::StatusOr<SentenceBert> SentenceBert::Load(const std::string& folder,
                                                 const Context& context) {
   OCANNL_ASSIGN_OR_RETURN(const BertOptions options,
                           LoadBertOptions(folder + "/config.json"));
-  OCANNL_ASSIGN_OR_RETURN(train::WordPiece pieces,
-                          train::WordPiece::Load(folder + "/vocab.txt"));
+  OCANNL_ASSIGN_OR_RETURN(const train::WordPieceOptions letters,
+                          LoadPieceOptions(folder + "/tokenizer_config.json"));
+  OCANNL_ASSIGN_OR_RETURN(
+      train::WordPiece pieces,
+      train::WordPiece::Load(folder + "/vocab.txt", letters));
+  const std::string pooling = folder + "/1_Pooling/config.json";
+  OCANNL_ASSIGN_OR_RETURN(const Json pools, ReadJsonIfThere(pooling));
+  OCANNL_RETURN_IF_ERROR(
+      CheckIs(pooling, pools, "pooling_mode_mean_tokens", true));
   if (pieces.size() > options.vocabulary) {
     return absl::InvalidArgumentError(absl::StrCat(
         "`", folder, "/vocab.txt` has ", pieces.size(), " pieces, and the ",
@@ -141,6 +209,9 @@ absl::StatusOr<SentenceBert> SentenceBert::Load(const std::string& folder,
 
 absl::StatusOr<NdArray> SentenceBert::Embed(
     absl::Span<const std::string> texts) {
+  if (texts.empty()) {
+    return absl::InvalidArgumentError("there is no text; give one or more");
+  }
   const int64_t length = std::min(
       (pieces_.LengthOf(texts) + kMultiple - 1) / kMultiple * kMultiple,
       positions_);

@@ -35,7 +35,8 @@ struct BertOptions {
 };
 
 // Those of a config.json. Errors name the file: the system's; a number that is
-// not there.
+// not there or out of range; another activation, or positions that are not
+// absolute.
 absl::StatusOr<BertOptions> LoadBertOptions(const std::string& path);
 
 // The vectors, b|size and of length 1, of texts: `ids`, b,t|, of a WordPiece,
@@ -50,13 +51,16 @@ train::RestoreOptions BertFile();
 // Moves, but does not copy. Not thread-safe, like its context.
 class SentenceBert {
  public:
-  // The model of a folder: config.json, vocab.txt, model.safetensors. Errors:
-  // those of the three files; what does not fit.
+  // The model of a folder: config.json, vocab.txt, model.safetensors, and
+  // whether letters become lower case, if there is a tokenizer_config.json.
+  // Errors: those of the files; what does not fit; 1_Pooling/config.json, if it
+  // is there, asks for other pooling than by mean.
   static absl::StatusOr<SentenceBert> Load(const std::string& folder,
                                            const Context& context);
 
   // A row for each text, of length 1. Longer texts than the positions are cut.
-  // Texts are padded to a multiple of 16 tokens. Errors: those of Predictor.
+  // Texts are padded to a multiple of 16 tokens. Errors: those of Predictor;
+  // no texts.
   absl::StatusOr<NdArray> Embed(absl::Span<const std::string> texts);
 
   const train::WordPiece& pieces() const { return pieces_; }
