@@ -46,6 +46,7 @@ _IN_PYTHON = [
     (r"set RestoreOptions::layout to kPyTorch or kOcannl",
      "give layout='pytorch' or layout='ocannl'"),
     (r"set RestoreOptions::layout to kPyTorch", "give layout='pytorch'"),
+    (r"set RestoreOptions::layout to kOcannl", "give layout='ocannl'"),
     (r"set RestoreOptions::convert", "give convert=True"),
     (r"give OneHot\(targets, classes, DType::kF32\)",
      "give ocannl.one_hot(targets, classes)"),

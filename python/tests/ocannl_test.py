@@ -151,7 +151,7 @@ class TrainingTest(unittest.TestCase):
         path = TEMP / "torch.npz"
         model = ocannl.Model()
         x = model.input("x", "2|5,5,3")
-        scores = ocannl.dense(ocannl.conv2d(x, 4, name="conv"), 6, name="fc")
+        scores = ocannl.linear(ocannl.conv2d(x, 4, name="conv"), 6, name="fc")
         predict = model.predict(scores)
         images = np.ones((2, 5, 5, 3), np.float32)
         predict(x=images)
@@ -172,6 +172,9 @@ class TrainingTest(unittest.TestCase):
         np.testing.assert_array_equal(np.array(predict(x=images)), expected)
         with self.assertRaisesRegex(ocannl.Error, "give layout='pytorch'"):
             model.load(path, convert=True, rename=[])
+        model.save(path)
+        with self.assertRaisesRegex(ocannl.Error, "give layout='ocannl'"):
+            model.load(path, layout="pytorch")
 
     def test_fit(self):
         rng = np.random.default_rng(1)
