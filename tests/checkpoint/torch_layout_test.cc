@@ -320,6 +320,20 @@ TEST(TorchLayoutTest, UsesThatDiffer) {
   EXPECT_THAT(net.Restore(path, {.layout = FileLayout::kOcannl}), IsOk());
 }
 
+// In PyTorch, the axes of a matrix that becomes a kernel may be any.
+TEST(TorchLayoutTest, KernelsOfAnotherShape) {
+  Net net("2|9,9,3", [](const ParamScope& scope, Tensor x) {
+    const Tensor w = train::MakeParam(scope, "w", Dims{8, 27}, Dims{},
+                                      train::ConstantInit(0));
+    return Einsum("b|h<+k, v<+l, i; o, k, l, i => b|h, v, o", x,
+                  Reshape(w, {.rows = {Dims{}, Dims{8, 3, 3, 3}, Dims{}}}));
+  });
+  const std::string path = ForeignFile("reshaped", {{"w", Counted({8, 27})}});
+  EXPECT_THAT(net.Restore(path, {.layout = FileLayout::kPyTorch}).message(),
+              HasSubstr("uses it in ways that have different layouts"));
+  EXPECT_THAT(net.Restore(path, {.layout = FileLayout::kOcannl}), IsOk());
+}
+
 TEST(ConvertTest, FloatsOfOtherDTypes) {
   const std::vector<double> given = {1 + std::ldexp(1, -24) * 3, -0.0, 65520,
                                      1e-40};

@@ -240,7 +240,12 @@ absl::flat_hash_map<TensorId, TorchLayout> TorchLayouts(
     });
   };
   for (TensorId id{0}; id.index < graph.size(); ++id.index) {
-    const auto* use = std::get_if<ComputeSource>(&graph[id].source);
+    const TensorSource& source = graph[id].source;
+    if (const auto* reshape = std::get_if<ReshapeSource>(&source)) {
+      const auto copy = copies.find(reshape->of);
+      if (copy != copies.end()) layouts[copy->second] = kUnknown;
+    }
+    const auto* use = std::get_if<ComputeSource>(&source);
     if (use == nullptr) continue;
     for (size_t k = 0; k < use->operands.size(); ++k) {
       const auto copy = copies.find(use->operands[k]);

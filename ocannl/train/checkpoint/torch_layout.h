@@ -33,7 +33,8 @@ struct TorchLayout {
   // The axes of a parameter, by number, in PyTorch's order. Those of one group
   // are one axis there, or several.
   std::vector<std::vector<int>> groups;
-  // Uses of the parameter have different layouts, or one that is not above.
+  // Uses of the parameter have different layouts, or one that is not above, or
+  // give it another shape.
   bool is_unknown = false;
 
   friend bool operator==(const TorchLayout&, const TorchLayout&) = default;
