@@ -95,7 +95,7 @@ TEST_P(BorrowedTest, WrongNamesAreTold) {
                         "arrays"));
   EXPECT_THAT(
       Restore({.names = {{"w", "fc.bias"}, {"b", "fc.bias"}}}).message(),
-      HasSubstr("`fc.bias` is given twice"));
+      HasSubstr("`fc.bias` is given twice, for `"));
   EXPECT_THAT(Restore({.names = {{"w", "fc.bias"}, {"b", "fc.weight"}},
                        .allow_extra = true})
                   .message(),

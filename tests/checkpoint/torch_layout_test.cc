@@ -388,6 +388,12 @@ TEST(PyTorchNamesTest, Rules) {
   EXPECT_EQ(rename("w_running_mean"), "w.running_mean");
   EXPECT_EQ(rename("x7_w"), "{m}.weight");
   EXPECT_EQ(rename("blocks_w"), "blocks.weight");
+  EXPECT_EQ(rename("layer+1_w"), "layer+1.weight");
+  EXPECT_EQ(rename("layer9223372036854775807_w"), "{2n-2}.weight");
+  EXPECT_EQ(rename("layer99999999999999999999_w"),
+            "layer99999999999999999999.weight");
+  EXPECT_EQ(rename(""), "");
+  EXPECT_EQ(rename("__"), "..");
 }
 
 // All that is wrong is in one message, and nothing is written.

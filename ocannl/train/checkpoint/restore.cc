@@ -9,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/base/status_macros.h"
@@ -55,10 +56,20 @@ absl::StatusOr<std::vector<WantedArray>> Wanted(const std::string& path,
   OCANNL_RETURN_IF_ERROR(CheckRenamed(path, arrays, options.names));
   std::vector<WantedArray> wanted;
   std::vector<Array> renamed(arrays.begin(), arrays.end());
+  absl::flat_hash_map<std::string, std::string> of_file;  // to the name here
   for (Array& array : renamed) {
-    wanted.push_back(
-        {.array = array, .in_file = NameInFile(array.name, options)});
-    array.name = wanted.back().in_file;
+    const std::string name = array.name;
+    array.name = NameInFile(name, options);
+    const auto [same, is_new] = of_file.emplace(array.name, name);
+    if (!is_new) {
+      return FileError(
+          path, absl::StrCat("`", absl::CHexEscape(array.name),
+                             "` is given twice, for `", same->second, "` and `",
+                             name, "`; give each another name by ",
+                             "RestoreOptions::names or rename"));
+    }
+    wanted.push_back({.array = array, .in_file = array.name});
+    wanted.back().array.name = name;
   }
   OCANNL_RETURN_IF_ERROR(CheckNames(path, renamed));
   return wanted;

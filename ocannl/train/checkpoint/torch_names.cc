@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -42,6 +44,7 @@ std::optional<Match> MatchPart(absl::string_view part, absl::string_view rule) {
   int64_t number = 0;
   if (!absl::ConsumePrefix(&part, rule.substr(0, at)) ||
       !absl::ConsumeSuffix(&part, rule.substr(at + 3)) ||
+      !absl::c_all_of(part, absl::ascii_isdigit) ||
       !absl::SimpleAtoi(part, &number)) {
     return std::nullopt;
   }
@@ -61,7 +64,7 @@ std::optional<Match> MatchFront(absl::Span<const absl::string_view> parts,
   return all;
 }
 
-// The value of "n", "n-1" or "2n+3".
+// The value of "n", "n-1" or "2n+3"; nullopt: `text` is none, or too large.
 std::optional<int64_t> Evaluate(absl::string_view text, int64_t n) {
   const std::pair<absl::string_view, absl::string_view> sides =
       absl::StrSplit(text, absl::MaxSplits('n', 1));
@@ -71,7 +74,12 @@ std::optional<int64_t> Evaluate(absl::string_view text, int64_t n) {
       (!sides.second.empty() && !absl::SimpleAtoi(sides.second, &offset))) {
     return std::nullopt;
   }
-  return factor * n + offset;
+  int64_t value = 0;
+  if (__builtin_mul_overflow(factor, n, &value) ||
+      __builtin_add_overflow(value, offset, &value)) {
+    return std::nullopt;
+  }
+  return value;
 }
 
 // `theirs` with what stands in braces computed.
