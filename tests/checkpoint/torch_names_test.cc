@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocannl/train/checkpoint/torch_names.h"
+
+#include "gtest/gtest.h"
+
+namespace ocannl {
+namespace {
+
+TEST(PyTorchNamesTest, Rules) {
+  const auto rename = train::PyTorchNames({{"encoder_block{n}", "layer.{n-1}"},
+                                           {"self_norm", "attention.norm"},
+                                           {"self", "attention.self"},
+                                           {"layer{n}", "{2n-2}"},
+                                           {"bert", ""},
+                                           {"x{n}", "{m}"}});
+  EXPECT_EQ(rename("encoder_block1_self_norm_scale"),
+            "layer.0.attention.norm.weight");
+  EXPECT_EQ(rename("bert_encoder_block12_self_query_b"),
+            "layer.11.attention.self.query.bias");
+  EXPECT_EQ(rename("net_layer3_w"), "net.4.weight");
+  EXPECT_EQ(rename("norm_running_variance"), "norm.running_var");
+  EXPECT_EQ(rename("w_running_mean"), "w.running_mean");
+  EXPECT_EQ(rename("x7_w"), "{m}.weight");
+  EXPECT_EQ(rename("blocks_w"), "blocks.weight");
+  EXPECT_EQ(rename("layer+1_w"), "layer+1.weight");
+  EXPECT_EQ(rename("layer9223372036854775807_w"), "{2n-2}.weight");
+  EXPECT_EQ(rename("layer99999999999999999999_w"),
+            "layer99999999999999999999.weight");
+  EXPECT_EQ(rename(""), "");
+  EXPECT_EQ(rename("__"), "..");
+}
+
+}  // namespace
+}  // namespace ocannl
