@@ -16,6 +16,8 @@
 // The axes of the result are first, the axes that are summed follow, and the
 // axes of a window are last. A looked-up axis is before all others. Three axes
 // that a Linear sums are an image: PyTorch flattens it with its channels first.
+// Two axes are heads, in our order. A flattened sequence with channels looks
+// the same, so permute its weights before.
 #ifndef OCANNL_TRAIN_CHECKPOINT_TORCH_LAYOUT_H_
 #define OCANNL_TRAIN_CHECKPOINT_TORCH_LAYOUT_H_
 
