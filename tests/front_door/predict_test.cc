@@ -123,6 +123,19 @@ TEST_F(PredictTest, TableOfNetworksByShape) {
   train::PredictorTable least(net, host_.context, /*most=*/0);
   for (int k = 0; k < 2; ++k) EXPECT_THAT(least.PredictAll({ones_}), IsOk());
   EXPECT_EQ(made, 5);
+  // Of equal dims, but other dtypes.
+  train::PredictorTable twice(
+      [](train::Model& model, absl::Span<const NdArray> values) {
+        Tensor x = Data(model.graph, "x", values[0],
+                        {.rows = {Dims{}, values[0].dims(), Dims{}}});
+        return train::NetCode{.outputs = {Named(x + x, "y")}, .inputs = {x}};
+      },
+      host_.context);
+  for (const NdArray& x : {ones_, NdArray::Of<double>({2}, {1, 1}), ones_}) {
+    const auto answers = twice.PredictAll({x});
+    ASSERT_THAT(answers, IsOk());
+    EXPECT_EQ((*answers)[0].dtype(), x.dtype());
+  }
   // What the context does not have is an error, and no network.
   TestDevice other;
   EXPECT_THAT(train::PredictorTable(net, other.context)

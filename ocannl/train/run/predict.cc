@@ -128,10 +128,12 @@ absl::StatusOr<std::vector<NdArray>> Predictor::PredictAll(
 
 absl::StatusOr<std::vector<NdArray>> PredictorTable::PredictAll(
     absl::Span<const NdArray> values) {
-  std::vector<Dims> dims;
-  for (const NdArray& value : values) dims.push_back(value.dims());
+  Types types;
+  for (const NdArray& value : values) {
+    types.emplace_back(value.dtype(), value.dims());
+  }
   auto net = absl::c_find_if(
-      nets_, [&](const Net& each) { return each.dims == dims; });
+      nets_, [&](const Net& each) { return each.types == types; });
   if (net == nets_.end()) {
     auto model = std::make_unique<Model>();
     OCANNL_ASSIGN_OR_RETURN(const NetCode code, make_(*model, values));
@@ -143,7 +145,7 @@ absl::StatusOr<std::vector<NdArray>> PredictorTable::PredictAll(
         Predictor predictor,
         Predictor::Make(*model, code.outputs, code.inputs, context));
     if (!nets_.empty() && nets_.size() >= most_) nets_.erase(nets_.begin());
-    nets_.push_back({.dims = std::move(dims),
+    nets_.push_back({.types = std::move(types),
                      .model = std::move(model),
                      .predictor = std::move(predictor)});
   } else {

@@ -8,12 +8,13 @@
 //                                              step.context()));
 //   OCANNL_ASSIGN_OR_RETURN(NdArray answer, predictor.Predict({values}));
 //
-// PredictorTable: the same for inputs of any dims, for each of which it makes
-// the network once.
+// PredictorTable: the same for inputs of any dtypes and dims, for each of which
+// it makes the network once.
 //
 //   train::PredictorTable table(
 //       [&](train::Model& model, absl::Span<const NdArray> values) {
-//         Tensor x = Data(model.graph, "x", values[0], {});
+//         Tensor x = Data(model.graph, "x", values[0],
+//                         {.rows = {Dims{}, values[0].dims(), Dims{}}});
 //         return train::NetCode{.outputs = {net(x)}, .inputs = {x}};
 //       },
 //       context);
@@ -30,6 +31,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/runtime/context.h"
 #include "ocannl/core/runtime/routine.h"
@@ -87,13 +89,14 @@ struct NetCode {
 // Moves, but does not copy. Not thread-safe, like its context.
 class PredictorTable {
  public:
-  // Makes a network in an empty model for inputs of the dims of `values`. Each
+  // Makes a network in an empty model for inputs of the types of `values`. Each
   // call must make parameters of the same names. They are those of `context`:
   // all networks read the same values, as they are at each prediction.
   using MakeNet = std::function<absl::StatusOr<NetCode>(
       Model& model, absl::Span<const NdArray> values)>;
 
-  // Keeps networks for the last `most` dims that were used, and one at least.
+  // Keeps networks for the last `most` dtypes and dims that were used, and one
+  // at least.
   PredictorTable(MakeNet make, Context context, size_t most = 16)
       : make_(std::move(make)), context_(std::move(context)), most_(most) {}
 
@@ -102,8 +105,9 @@ class PredictorTable {
       absl::Span<const NdArray> values);
 
  private:
+  using Types = std::vector<std::pair<DType, Dims>>;  // of the inputs
   struct Net {
-    std::vector<Dims> dims;
+    Types types;
     std::unique_ptr<Model> model;
     Predictor predictor;
   };
