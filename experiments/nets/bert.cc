@@ -31,11 +31,14 @@ absl::StatusOr<Json> ReadJson(const std::string& path) {
   return json.is_object() ? json : Json();
 }
 
-// The same of a file that a folder need not have.
+// The same of a file that a folder need not have. Error: it is no JSON.
 absl::StatusOr<Json> ReadJsonIfThere(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return Json();
-  return ReadJson(path);
+  OCANNL_ASSIGN_OR_RETURN(Json json, ReadJson(path));
+  if (json.is_object()) return json;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "`", path, "` is not a JSON object; give that of the model, or none"));
 }
 
 // Error: `json`, of the file, has another value than `ours`, the only one that
