@@ -26,6 +26,7 @@ PROGRAMS = {
     "//experiments:bench": "experiments/bench/bench_main",
     "//experiments:cifar_conv": "experiments/cifar_conv",
     "//experiments:digits": "experiments/digits",
+    "//experiments:embed": "experiments/embed",
     "//experiments:gpt2_mini": "experiments/gpt2_mini",
     "//experiments:lenet": "experiments/lenet",
     "//experiments:moons": "experiments/moons",

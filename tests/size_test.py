@@ -69,7 +69,7 @@ ROOMS = {
     "ocannl/jit": 11_220,
     "ocannl/onnx": 6_300,
     "ocannl/tiers": 1_300,
-    "ocannl/train": 20_100,
+    "ocannl/train": 20_200,
     "ocannl/tune": 2_350,
     "python/native": 2_850,
     "python/tests": 50,

@@ -98,9 +98,9 @@ absl::Status ReadEntry(absl::string_view message, External& external) {
 // files of its own folder, and follows no link out of it.
 absl::StatusOr<std::string> PathOf(const External& external,
                                    const std::string& folder) {
-  namespace fs = std::filesystem;
-  const fs::path location = external.location;
-  const bool climbs = absl::c_linear_search(location, fs::path(".."));
+  const std::filesystem::path location = external.location;
+  const bool climbs =
+      absl::c_linear_search(location, std::filesystem::path(".."));
   if (location.empty() || location.is_absolute() || climbs) {
     return UserError("its data is in `", external.location,
                      "`, which is not a path inside of the model's folder");
@@ -110,9 +110,10 @@ absl::StatusOr<std::string> PathOf(const External& external,
                      "`; read the model with ReadModelFile");
   }
   std::error_code error;
-  const fs::path root = fs::canonical(folder, error);
+  const std::filesystem::path root = std::filesystem::canonical(folder, error);
   if (error) return UserError(folder, ": ", error.message());
-  const fs::path path = fs::canonical(root / location, error);
+  const std::filesystem::path path =
+      std::filesystem::canonical(root / location, error);
   if (error) {
     return absl::NotFoundError(absl::StrCat("its data is in `",
                                             (root / location).string(),
