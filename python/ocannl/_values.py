@@ -37,6 +37,8 @@ def _array(array: Array, dtype: Any = None, copy: Any = None) -> Any:
     """The protocol of NumPy, for dtypes that buffers do not have."""
     import numpy
 
+    if copy is None:  # which NumPy 1 refuses
+        return numpy.asarray(_numpy(array), dtype)
     return numpy.array(_numpy(array), dtype, copy=copy)
 
 
