@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/onnx/import.h"
 
-#include <algorithm>
 #include <utility>
-#include <variant>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/assign/build.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/user_error.h"
@@ -19,6 +15,7 @@
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/onnx/import_nodes.h"
 #include "ocannl/onnx/rules/operators.h"
+#include "ocannl/train/run/forward_all.h"
 
 namespace ocannl::onnx {
 namespace {
@@ -203,22 +200,6 @@ class Importer {
   ImportedModel net_;
 };
 
-// Appends the code of one more output. Tensors that `to` computes already are
-// left out: their code is the same in all outputs' code.
-void AppendOutput(Assignments code, Assignments& to) {
-  absl::flat_hash_set<std::string> computed;
-  for (const Assignment& statement : to.list) {
-    const auto* assign = std::get_if<Assign>(&statement);
-    if (assign != nullptr) computed.insert(to.arrays[assign->lhs].name);
-  }
-  std::erase_if(code.list, [&](const Assignment& statement) {
-    const auto* assign = std::get_if<Assign>(&statement);
-    return assign != nullptr &&
-           computed.contains(code.arrays[assign->lhs].name);
-  });
-  Append(to, std::move(code));
-}
-
 }  // namespace
 
 absl::StatusOr<ImportedModel> Import(const OnnxModel& file,
@@ -227,26 +208,18 @@ absl::StatusOr<ImportedModel> Import(const OnnxModel& file,
 }
 
 absl::StatusOr<Assignments> Forward(ImportedModel& net) {
-  train::Model& model = *net.model;
-  std::vector<TensorId> roots;
+  std::vector<Tensor> outputs;
   for (const NamedTensor& output : net.outputs) {
-    if (!output.tensor) continue;
-    OCANNL_RETURN_IF_ERROR(train::CheckIsIn(model, *output.tensor));
-    roots.push_back(output.tensor->id);
-    OCANNL_RETURN_IF_ERROR(model.graph.SetMemoryMode(
-        roots.back(), {MemoryMode::kMaterialized, "an output of the model"}));
+    if (output.tensor) outputs.push_back(*output.tensor);
   }
-  OCANNL_RETURN_IF_ERROR(InferUses(model.graph, roots, model.shapes));
-  Assignments all;
-  all.name = "model_fwd";
-  for (TensorId root : roots) {
-    ComputedBy computed_by;
-    OCANNL_ASSIGN_OR_RETURN(
-        Assignments code,
-        ocannl::Forward(model.graph, model.shapes, root, computed_by));
-    AppendOutput(std::move(code), all);
-  }
-  return all;
+  constexpr char kName[] = "model_fwd";
+  if (outputs.empty()) return train::Sequence(kName, {});
+  // It may be called again.
+  ComputedBy before = std::exchange(net.model->computed_by, {});
+  absl::StatusOr<Assignments> code =
+      train::ForwardAll(*net.model, outputs, kName);
+  net.model->computed_by = std::move(before);
+  return code;
 }
 
 absl::StatusOr<Assignments> ForwardOfFile(ImportedModel& net) {
