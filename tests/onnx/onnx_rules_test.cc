@@ -17,6 +17,7 @@
 #include "ocannl/onnx/model.h"
 #include "ocannl/onnx/rules/value.h"
 #include "tests/onnx/run_case.h"
+#include "tests/onnx/write_model.h"
 #include "tests/support/status_matchers.h"
 
 namespace ocannl::onnx {
@@ -25,30 +26,6 @@ namespace {
 using testing::ElementsAre;
 
 constexpr int64_t kOpset = 17;
-
-Attribute Text(std::string text) {
-  Attribute attribute;
-  attribute.text = std::move(text);
-  return attribute;
-}
-
-Attribute Whole(int64_t whole) {
-  Attribute attribute;
-  attribute.whole = whole;
-  return attribute;
-}
-
-Attribute Wholes(std::vector<int64_t> wholes) {
-  Attribute attribute;
-  attribute.wholes = std::move(wholes);
-  return attribute;
-}
-
-Attribute Number(double number) {
-  Attribute attribute;
-  attribute.number = number;
-  return attribute;
-}
 
 using Attributes = std::map<std::string, Attribute>;
 
@@ -101,30 +78,32 @@ TEST(OnnxRulesTest, ConvIntegerHasAZeroPointForEachChannel) {
 
 TEST(OnnxRulesTest, NoWindowBeginsInThePaddingBehind) {
   auto y = RunOp("MaxPool",
-                 {{"ceil_mode", Whole(1)},
-                  {"kernel_shape", Wholes({2})},
-                  {"pads", Wholes({0, 1})},
-                  {"strides", Wholes({3})}},
+                 {{"ceil_mode", WholeAttribute(1)},
+                  {"kernel_shape", WholesAttribute({2})},
+                  {"pads", WholesAttribute({0, 1})},
+                  {"strides", WholesAttribute({3})}},
                  {Floats({1, 1, 3}, {1, 2, 3})});
   ASSERT_THAT(y, IsOk());
   EXPECT_THAT(Values<float>((*y)[0]), ElementsAre(2));
 }
 
 TEST(OnnxRulesTest, ReductionsOfNothing) {
-  auto y = RunOp("ReduceProd", {{"axes", Wholes({1})}}, {Floats({2, 0}, {})});
+  auto y = RunOp("ReduceProd", {{"axes", WholesAttribute({1})}},
+                 {Floats({2, 0}, {})});
   ASSERT_THAT(y, IsOk());
   EXPECT_THAT(Values<float>((*y)[0]), ElementsAre(1, 1));
-  y = RunOp("ReduceSum", {{"axes", Wholes({1})}}, {Floats({2, 0}, {})});
+  y = RunOp("ReduceSum", {{"axes", WholesAttribute({1})}},
+            {Floats({2, 0}, {})});
   ASSERT_THAT(y, IsOk());
   EXPECT_THAT(Values<float>((*y)[0]), ElementsAre(0, 0));
   EXPECT_TRUE(absl::IsUnimplemented(
-      RunOp("ReduceMax", {{"axes", Wholes({1})}}, {Floats({2, 0}, {})})
+      RunOp("ReduceMax", {{"axes", WholesAttribute({1})}}, {Floats({2, 0}, {})})
           .status()));
 }
 
 TEST(OnnxRulesTest, RemaindersByInfinity) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  auto y = RunOp("Mod", {{"fmod", Whole(1)}},
+  auto y = RunOp("Mod", {{"fmod", WholeAttribute(1)}},
                  {Floats({2}, {-3, 5}), Floats({2}, {kInfinity, 3})});
   ASSERT_THAT(y, IsOk());
   EXPECT_THAT(Values<float>((*y)[0]), ElementsAre(-3, 2));
@@ -134,7 +113,7 @@ TEST(OnnxRulesTest, TheLastPartOfASplitMayBeSmaller) {
   const Node split = {.op = "Split",
                       .inputs = {"x"},
                       .outputs = {"a", "b"},
-                      .attributes = {{"num_outputs", Whole(2)}}};
+                      .attributes = {{"num_outputs", WholeAttribute(2)}}};
   auto y = RunNode(split, 18, {Floats({5}, {1, 2, 3, 4, 5})});
   ASSERT_THAT(y, IsOk());
   EXPECT_THAT(Values<float>((*y)[0]), ElementsAre(1, 2, 3));
@@ -142,14 +121,14 @@ TEST(OnnxRulesTest, TheLastPartOfASplitMayBeSmaller) {
 }
 
 TEST(OnnxRulesTest, APadMayHaveWholeWindows) {
-  auto y = RunOp("Conv", {{"pads", Wholes({1, 1})}},
+  auto y = RunOp("Conv", {{"pads", WholesAttribute({1, 1})}},
                  {Floats({1, 1, 3}, {1, 2, 3}), Floats({1, 1, 1}, {2})});
   ASSERT_THAT(y, IsOk());
   EXPECT_THAT(Values<float>((*y)[0]), ElementsAre(0, 2, 4, 6, 0));
   auto pool = RunOp("AveragePool",
-                    {{"kernel_shape", Wholes({2})},
-                     {"pads", Wholes({0, 3})},
-                     {"count_include_pad", Whole(1)}},
+                    {{"kernel_shape", WholesAttribute({2})},
+                     {"pads", WholesAttribute({0, 3})},
+                     {"count_include_pad", WholeAttribute(1)}},
                     {Floats({1, 1, 3}, {2, 4, 6})});
   ASSERT_THAT(pool, IsOk());
   EXPECT_THAT(Values<float>((*pool)[0]), ElementsAre(3, 5, 3, 0, 0));
@@ -158,7 +137,7 @@ TEST(OnnxRulesTest, APadMayHaveWholeWindows) {
 TEST(OnnxRulesTest, PadsRepeatWithoutEnd) {
   auto pad = [](const std::string& mode, std::vector<float> cells) {
     Dims dims = {static_cast<int64_t>(cells.size())};
-    auto y = RunOp("Pad", {{"mode", Text(mode)}},
+    auto y = RunOp("Pad", {{"mode", TextAttribute(mode)}},
                    {Floats(dims, std::move(cells)), Ids({5, 6})}, 19);
     return y.ok() ? Values<float>((*y)[0]) : std::vector<float>();
   };
@@ -171,8 +150,10 @@ TEST(OnnxRulesTest, PadsRepeatWithoutEnd) {
 }
 
 TEST(OnnxRulesTest, PadOfVersion2HasItsValue) {
-  auto y = RunOp("Pad", {{"pads", Wholes({1, 0})}, {"value", Number(1.5)}},
-                 {Floats({2}, {1, 2})}, 9);
+  auto y = RunOp(
+      "Pad",
+      {{"pads", WholesAttribute({1, 0})}, {"value", NumberAttribute(1.5)}},
+      {Floats({2}, {1, 2})}, 9);
   ASSERT_THAT(y, IsOk());
   EXPECT_THAT(Values<float>((*y)[0]), ElementsAre(1.5, 1, 2));
 }
@@ -201,7 +182,8 @@ TEST(OnnxRulesTest, DimsOf0Expand) {
 
 TEST(OnnxRulesTest, LargeWholesKeepTheirLastDigit) {
   constexpr int64_t kLarge = (int64_t{1} << 60) + 1;
-  auto constant = RunOp("Constant", {{"value_int", Whole(kLarge)}}, {});
+  auto constant =
+      RunOp("Constant", {{"value_int", WholeAttribute(kLarge)}}, {});
   ASSERT_THAT(constant, IsOk());
   EXPECT_THAT(Values<int64_t>((*constant)[0]), ElementsAre(kLarge));
   Attribute value;
@@ -264,13 +246,13 @@ TEST(OnnxRulesTest, ANanStaysOne) {
     EXPECT_TRUE(std::isnan((*y)[0].AsDouble(0))) << op;
     EXPECT_EQ((*y)[0].AsDouble(1), last) << op;
   }
-  auto clip = RunOp("Clip", {{"max", Number(1)}}, {x}, 6);
+  auto clip = RunOp("Clip", {{"max", NumberAttribute(1)}}, {x}, 6);
   ASSERT_THAT(clip, IsOk());
   EXPECT_TRUE(std::isnan((*clip)[0].AsDouble(0)));
 }
 
 TEST(OnnxRulesTest, LettersOfEinsumBroadcast) {
-  auto y = RunOp("Einsum", {{"equation", Text("...i,...i->...i")}},
+  auto y = RunOp("Einsum", {{"equation", TextAttribute("...i,...i->...i")}},
                  {Floats({1, 2}, {1, 2}), Floats({2, 1}, {3, 4})});
   ASSERT_THAT(y, IsOk());
   EXPECT_EQ((*y)[0].dims(), (Dims{2, 2}));
@@ -279,7 +261,7 @@ TEST(OnnxRulesTest, LettersOfEinsumBroadcast) {
 
 TEST(OnnxRulesTest, InfinitiesHaveALogSumExp) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
-  auto y = RunOp("ReduceLogSumExp", {{"axes", Wholes({1})}},
+  auto y = RunOp("ReduceLogSumExp", {{"axes", WholesAttribute({1})}},
                  {Floats({2, 2}, {-kInf, -kInf, kInf, 1})});
   ASSERT_THAT(y, IsOk());
   EXPECT_THAT(Values<float>((*y)[0]), ElementsAre(-kInf, kInf));
@@ -287,12 +269,12 @@ TEST(OnnxRulesTest, InfinitiesHaveALogSumExp) {
 
 TEST(OnnxRulesTest, ResizeMeetsTiesAsTheSpecificationDoes) {
   const NdArray none = Floats({0}, {});
-  auto y = RunOp("Resize", {{"nearest_mode", Text("floor")}},
+  auto y = RunOp("Resize", {{"nearest_mode", TextAttribute("floor")}},
                  {Floats({5}, {0, 1, 2, 3, 4}), none, Floats({1}, {0.6F})});
   ASSERT_THAT(y, IsOk());
   EXPECT_THAT(Values<float>((*y)[0]), ElementsAre(0, 2, 3));
   auto bytes =
-      RunOp("Resize", {{"mode", Text("linear")}},
+      RunOp("Resize", {{"mode", TextAttribute("linear")}},
             {NdArray::Of<uint8_t>({2}, {10, 30}), none, Floats({1}, {2})});
   ASSERT_THAT(bytes, IsOk());
   EXPECT_THAT(Values<uint8_t>((*bytes)[0]), ElementsAre(10, 15, 25, 30));
@@ -301,7 +283,7 @@ TEST(OnnxRulesTest, ResizeMeetsTiesAsTheSpecificationDoes) {
 TEST(OnnxRulesTest, WithoutSaturationLargeNumbersAreNotFinite) {
   const NdArray zero = Converted(Floats({}, {0}), DType::kF8E4M3);
   auto cell = [&](int64_t saturate) {
-    auto y = RunOp("QuantizeLinear", {{"saturate", Whole(saturate)}},
+    auto y = RunOp("QuantizeLinear", {{"saturate", WholeAttribute(saturate)}},
                    {Floats({1}, {1000}), Floats({}, {1}), zero}, 19);
     return y.ok() ? (*y)[0].AsDouble(0) : 0;
   };
@@ -330,24 +312,28 @@ TEST(OnnxRulesTest, DamagedNodesAreErrors) {
   const std::vector<Damaged> all = {
       {"AveragePool", {}, {row}},
       {"BatchNormalization", {}, {row, row, row, row, row}},
-      {"MaxUnpool", {{"kernel_shape", Wholes({2, 2})}}, {image, image}},
       {"MaxUnpool",
-       {{"kernel_shape", Wholes({2})}},
+       {{"kernel_shape", WholesAttribute({2, 2})}},
+       {image, image}},
+      {"MaxUnpool",
+       {{"kernel_shape", WholesAttribute({2})}},
        {image, NdArray::Of<int64_t>({1, 1, 2}, {0, 1}), Ids({1})}},
       {"Dropout", {}, {row, none}},
       {"Resize", {}, {square, none, Floats({1}, {2})}},
       {"Resize", {}, {square, none, none, none}},
       {"Resize",
-       {{"coordinate_transformation_mode", Text("tf_crop_and_resize")},
-        {"mode", Text("linear")}},
+       {{"coordinate_transformation_mode", TextAttribute("tf_crop_and_resize")},
+        {"mode", TextAttribute("linear")}},
        {square, none, Floats({2}, {2, 2})}},
       {"Resize", {}, {row, none, Floats({1}, {std::nanf("")})}},
       {"Tile", {}, {Floats({4}, {1, 2, 3, 4}), Ids({int64_t{1} << 62})}},
       {"Split", {}, {row, Ids({1})}},
       {"TopK", {}, {row, Ids({4})}},
-      {"ReduceMean", {{"axes", Wholes({0, -1})}}, {row}},
-      {"Pad", {{"mode", Text("reflect")}}, {row, Ids({1 << 27, 1 << 27})}},
-      {"LRN", {{"size", Whole(-1)}}, {image}}};
+      {"ReduceMean", {{"axes", WholesAttribute({0, -1})}}, {row}},
+      {"Pad",
+       {{"mode", TextAttribute("reflect")}},
+       {row, Ids({1 << 27, 1 << 27})}},
+      {"LRN", {{"size", WholeAttribute(-1)}}, {image}}};
   for (const Damaged& one : all) {
     const absl::Status status =
         RunOp(one.op, one.attributes, one.inputs).status();
@@ -368,13 +354,15 @@ TEST(OnnxRulesTest, WhatARuleDoesNotKnowIsUnsupported) {
   const NdArray bytes = NdArray::Of<uint8_t>({1, 1, 1, 2}, {1, 2});
   const NdArray zero = NdArray::Of<uint8_t>({}, {0});
   const std::vector<Unknown> all = {
-      {"Pad", {{"mode", Text("cut")}}, {image, Ids({1, 1, 1, 1, 1, 1, 1, 1})}},
+      {"Pad",
+       {{"mode", TextAttribute("cut")}},
+       {image, Ids({1, 1, 1, 1, 1, 1, 1, 1})}},
       {"Resize",
-       {{"antialias", Whole(1)}, {"mode", Text("linear")}},
+       {{"antialias", WholeAttribute(1)}, {"mode", TextAttribute("linear")}},
        {image, none, Floats({4}, {1, 1, .5, .5})}},
       {"Resize", {}, {image, Floats({4}, {1, 1, 2, 2})}, 10},
       {"SpaceToDepth",
-       {{"blocksize", Whole(2)}, {"mode", Text("CRD")}},
+       {{"blocksize", WholeAttribute(2)}, {"mode", TextAttribute("CRD")}},
        {image}},
       {"Mod", {}, {image, image}},
       {"PRelu", {}, {image, Floats({2}, {1, 2})}, 6},

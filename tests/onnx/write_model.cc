@@ -106,6 +106,12 @@ std::string WriteModel(const OnnxModel& model) {
   return text;
 }
 
+Attribute TextAttribute(std::string text) {
+  Attribute attribute;
+  attribute.text = std::move(text);
+  return attribute;
+}
+
 Attribute WholeAttribute(int64_t whole) {
   Attribute attribute;
   attribute.whole = whole;

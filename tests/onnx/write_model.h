@@ -29,6 +29,7 @@ std::string WriteTensor(const std::string& name, const NdArray& array);
 std::string WriteModel(const OnnxModel& model);
 
 // Attributes with one value.
+Attribute TextAttribute(std::string text);
 Attribute WholeAttribute(int64_t whole);
 Attribute WholesAttribute(std::vector<int64_t> wholes);
 Attribute NumberAttribute(double number);
