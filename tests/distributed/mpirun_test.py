@@ -8,6 +8,7 @@ Without mpirun (Debian's openmpi-bin), it says so and does nothing.
 """
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -45,6 +46,11 @@ def environment(**more):
 def run(command, **more):
     return subprocess.run(command, capture_output=True, text=True,
                           env=environment(**more), timeout=100)
+
+
+def start(command):
+    return subprocess.Popen(command, env=environment(), text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def mpirun(ranks, command):
@@ -148,9 +154,7 @@ class MpirunTest(unittest.TestCase):
         # It tells of the first epoch at once, not of the 12,500th.
         command = mpirun(1, GPT2 + ["--epochs=100000", "--verbose"])
         command += [f"--save={path}", ":", "-n", "1", *command[5:]]
-        with subprocess.Popen(command, env=environment(), text=True,
-                              stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as starter:
+        with start(command) as starter:
             while "step=" not in starter.stdout.readline():
                 self.assertIsNone(starter.poll())
             os.kill(self.ranks_of(starter)[0], signal.SIGTERM)
@@ -164,6 +168,16 @@ class MpirunTest(unittest.TestCase):
                   LD_LIBRARY_PATH=str(self.folder))
         self.assertEqual(ran.returncode, 1)
         self.assertIn("install Debian's package openmpi-bin", ran.stderr)
+
+    @contextlib.contextmanager
+    def training(self, command, place, checkpoints=1):
+        """The process of a command that has so many checkpoints in `place`."""
+        with start(command) as starter:
+            while len(list(place.glob("step_*.npz"))) < checkpoints:
+                if starter.poll() is not None:
+                    self.fail(starter.communicate())
+                time.sleep(0.01)
+            yield starter
 
     def ranks_of(self, starter):
         """The processes of the ranks, by their numbers."""
@@ -188,13 +202,7 @@ class MpirunTest(unittest.TestCase):
         def kill(victim):
             place = self.folder / f"run_{victim}"
             command = mpirun(3, train + [f"--checkpoints={place}"])
-            with subprocess.Popen(command, env=environment(), text=True,
-                                  stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE) as starter:
-                while len(list(place.glob("step_*.npz"))) < 2:
-                    if starter.poll() is not None:
-                        self.fail(starter.communicate())
-                    time.sleep(0.01)
+            with self.training(command, place, checkpoints=2) as starter:
                 ranks = self.ranks_of(starter)
                 self.assertEqual(sorted(ranks), [0, 1, 2])
                 killed = time.monotonic()
@@ -219,13 +227,7 @@ class MpirunTest(unittest.TestCase):
             place = self.folder / f"hangs_{victim}"
             command = mpirun(4, GPT2 + ["--epochs=100000", "--rank_timeout=2",
                                         f"--checkpoints={place}"])
-            with subprocess.Popen(command, env=environment(), text=True,
-                                  stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE) as starter:
-                while not list(place.glob("step_*.npz")):
-                    if starter.poll() is not None:
-                        self.fail(starter.communicate())
-                    time.sleep(0.01)
+            with self.training(command, place) as starter:
                 os.kill(self.ranks_of(starter)[victim], signal.SIGSTOP)
                 _, errors = starter.communicate(timeout=3 * MOST_SECONDS)
             self.assertNotEqual(starter.returncode, 0)
@@ -239,13 +241,7 @@ class MpirunTest(unittest.TestCase):
         place = self.folder / "suspended"
         command = mpirun(2, GPT2 + ["--epochs=12", "--rank_timeout=1",
                                     f"--checkpoints={place}"])
-        with subprocess.Popen(command, env=environment(), text=True,
-                              stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as starter:
-            while not list(place.glob("step_*.npz")):
-                if starter.poll() is not None:
-                    self.fail(starter.communicate())
-                time.sleep(0.01)
+        with self.training(command, place) as starter:
             ranks = self.ranks_of(starter).values()
             for rank in ranks:
                 os.kill(rank, signal.SIGSTOP)
