@@ -18,16 +18,22 @@
 
 namespace ocannl {
 
+namespace {
+
+// For NameTable.
+auto NamesOf(const std::deque<Array>& arrays) {
+  return [&](int32_t k) -> absl::string_view { return arrays[k].name; };
+}
+
+}  // namespace
+
 std::optional<int32_t> Assignments::FindArray(absl::string_view array) const {
-  return numbers.Find(
-      array, [&](int32_t k) -> absl::string_view { return arrays[k].name; });
+  return numbers.Find(array, NamesOf(arrays));
 }
 
 int32_t Assignments::AddArray(Array array) {
   const auto next = static_cast<int32_t>(arrays.size());
-  const int32_t number = numbers.Add(
-      array.name, next,
-      [&](int32_t k) -> absl::string_view { return arrays[k].name; });
+  const int32_t number = numbers.Add(array.name, next, NamesOf(arrays));
   if (number == next) {
     arrays.push_back(std::move(array));
     return next;

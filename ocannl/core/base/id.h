@@ -13,6 +13,7 @@
 #define OCANNL_CORE_BASE_ID_H_
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -66,6 +67,28 @@ class IdVector : public Base {
     return {next_id().index - 1};
   }
   IdRange<IdType> ids() const { return {next_id()}; }
+};
+
+// The id of a value that is elsewhere, in a hash set of ids, where a key finds
+// it: {hash, ...} with `IsOf(id)`. Both know the hash: growing reads no value.
+template <class IdType>
+struct HashedId {
+  uint32_t hash;
+  IdType id;
+
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(const auto& of) const { return of.hash; }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const HashedId& a, const HashedId& b) const {
+      return a.id == b.id;
+    }
+    bool operator()(const HashedId& slot, const auto& key) const {
+      return slot.hash == key.hash && key.IsOf(slot.id);
+    }
+  };
 };
 
 }  // namespace ocannl

@@ -19,6 +19,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/core/base/id.h"
 
 namespace ocannl {
 
@@ -36,14 +37,14 @@ class NameTable {
                       [&](const auto& emplace) {
                         emplace(Slot{key.hash, number});
                       })
-        ->number;
+        ->id;
   }
 
   // The number of the thing of that name, if one was added.
   std::optional<int32_t> Find(absl::string_view name, NameOf name_of) const {
     const auto found = slots_.find(KeyOf(name, name_of));
     if (found == slots_.end()) return std::nullopt;
-    return found->number;
+    return found->id;
   }
 
   // Removes the thing of that name, if one was added.
@@ -55,36 +56,20 @@ class NameTable {
   size_t size() const { return slots_.size(); }
 
  private:
-  // As in InternPool: both know the hash, and growing reads no name.
-  struct Slot {
-    uint32_t hash;
-    int32_t number;
-  };
+  using Slot = HashedId<int32_t>;
   struct Key {
     uint32_t hash;
     absl::string_view name;
     NameOf name_of;
-  };
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(const Slot& slot) const { return slot.hash; }
-    size_t operator()(const Key& key) const { return key.hash; }
-  };
-  struct Equal {
-    using is_transparent = void;
-    bool operator()(const Slot& a, const Slot& b) const {
-      return a.number == b.number;
-    }
-    bool operator()(const Slot& slot, const Key& key) const {
-      return slot.hash == key.hash && key.name_of(slot.number) == key.name;
-    }
+
+    bool IsOf(int32_t number) const { return name_of(number) == name; }
   };
 
   static Key KeyOf(absl::string_view name, NameOf name_of) {
     return {static_cast<uint32_t>(absl::HashOf(name)), name, name_of};
   }
 
-  absl::flat_hash_set<Slot, Hash, Equal> slots_;
+  absl::flat_hash_set<Slot, Slot::Hash, Slot::Equal> slots_;
 };
 
 }  // namespace ocannl

@@ -64,28 +64,14 @@ class InternPool {
   // A pool of so few values is searched without a hash table.
   static constexpr int32_t kFew = 8;
 
-  // The set holds ids rather than values, which would be there twice; a Key
-  // finds the id of a value. Both know the hash: growing reads no value.
-  struct Slot {
-    uint32_t hash;
-    IdType id;
-  };
+  // The set holds ids rather than values, which would be there twice.
+  using Slot = HashedId<IdType>;
   struct Key {
     uint32_t hash;
     const T& value;
     const InternPool& pool;
-  };
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(const Slot& slot) const { return slot.hash; }
-    size_t operator()(const Key& key) const { return key.hash; }
-  };
-  struct Equal {
-    using is_transparent = void;
-    bool operator()(const Slot& a, const Slot& b) const { return a.id == b.id; }
-    bool operator()(const Slot& slot, const Key& key) const {
-      return slot.hash == key.hash && key.pool[slot.id] == key.value;
-    }
+
+    bool IsOf(IdType id) const { return pool[id] == value; }
   };
 
   uint32_t HashOf(IdType id) const {
@@ -95,7 +81,8 @@ class InternPool {
 
   std::vector<std::vector<T>> blocks_;  // of a capacity of kBlock
   int32_t size_ = 0;
-  absl::flat_hash_set<Slot, Hash, Equal> ids_;  // empty: at most kFew values
+  absl::flat_hash_set<Slot, typename Slot::Hash, typename Slot::Equal>
+      ids_;  // empty: at most kFew values
 };
 
 template <class IdType, class T>
