@@ -97,16 +97,6 @@ constexpr Lookalike kLookalikes[] = {
     {0xfeff, "nothing", "byte order mark"},
 };
 
-// As in the Unicode Standard 15.0, table 3-7: no surrogates, no longer form of
-// a shorter one.
-uint32_t Decode(absl::string_view text, size_t size) {
-  auto byte = [&](size_t k) { return static_cast<uint8_t>(text[k]); };
-  if (size < 2) return size == 0 ? 0 : byte(0);
-  uint32_t code = byte(0) & (0xff >> (size + 1));
-  for (size_t k = 1; k < size; ++k) code = code << 6 | (byte(k) & 0x3f);
-  return code;
-}
-
 // What ASCII is meant by a full-width form, U+FF01 to U+FF5E.
 std::string FullWidth(uint32_t code) {
   if (code < 0xff01 || code > 0xff5e) return "";
@@ -221,6 +211,16 @@ std::string Lexer::Found() const {
   }
 }
 
+uint32_t DecodeCharacter(absl::string_view text, size_t size) {
+  auto byte = [&](size_t k) { return static_cast<uint8_t>(text[k]); };
+  if (size < 2) return size == 0 ? 0 : byte(0);
+  uint32_t code = byte(0) & (0xff >> (size + 1));
+  for (size_t k = 1; k < size; ++k) code = code << 6 | (byte(k) & 0x3f);
+  return code;
+}
+
+// As in the Unicode Standard 15.0, table 3-7: no surrogates, no longer form of
+// a shorter one.
 size_t CharacterSize(absl::string_view text) {
   if (text.empty()) return 0;
   const auto first = static_cast<uint8_t>(text[0]);
@@ -230,7 +230,7 @@ size_t CharacterSize(absl::string_view text) {
   for (size_t k = 1; k < size; ++k) {
     if ((static_cast<uint8_t>(text[k]) & 0xc0) != 0x80) return 0;
   }
-  const uint32_t code = Decode(text, size);
+  const uint32_t code = DecodeCharacter(text, size);
   const bool is_longer = (size == 3 && code < 0x800) ||
                          (size == 4 && (code < 0x10000 || code > 0x10ffff));
   const bool is_surrogate = code >= 0xd800 && code < 0xe000;
@@ -239,7 +239,7 @@ size_t CharacterSize(absl::string_view text) {
 
 std::string DescribeCharacter(absl::string_view text) {
   const size_t size = CharacterSize(text);
-  const uint32_t code = Decode(text, size);
+  const uint32_t code = DecodeCharacter(text, size);
   // U+0080 to U+009F are control codes of terminals.
   if (size < 2 || code < 0xa0) {
     return absl::StrCat("`", absl::CHexEscape(text.substr(0, 1)), "`");

@@ -8,6 +8,7 @@
 #define OCANNL_CORE_BASE_LEXER_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,9 @@ class Lexer {
 // The bytes of the UTF-8 character that `text` starts with; 0 if there is none:
 // the text is empty, or not valid UTF-8 there.
 size_t CharacterSize(absl::string_view text);
+
+// The code point of that character, of `size` bytes; 0 if there are none.
+uint32_t DecodeCharacter(absl::string_view text, size_t size);
 
 // How a message names the character that `text` starts with, and what to write
 // in its place. An invalid byte is shown in hexadecimal, as are control codes.

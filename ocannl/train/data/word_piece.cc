@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/file.h"
+#include "ocannl/core/base/lexer.h"
 #include "ocannl/core/base/status_macros.h"
 
 namespace ocannl::train {
@@ -53,24 +54,10 @@ bool IsPunctuation(char32_t c) {
 // Takes a character of UTF-8 from the front of `text`, which is not empty;
 // U+FFFD for bytes that are none.
 char32_t TakeCharacter(absl::string_view& text) {
-  const auto byte = [&](size_t k) -> uint32_t {
-    return k < text.size() ? static_cast<unsigned char>(text[k]) : 0;
-  };
-  constexpr char32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
-  const uint32_t first = byte(0);
-  const size_t more = first < 0xc0   ? 0
-                      : first < 0xe0 ? 1
-                      : first < 0xf0 ? 2
-                      : first < 0xf8 ? 3
-                                     : 0;
-  char32_t c = more == 0 ? first : first & (0x3f >> more);
-  size_t size = 1;
-  while (size <= more && byte(size) >> 6 == 2) c = c << 6 | (byte(size++) & 63);
-  const bool is_valid = size == more + 1 && c >= kLeast[more] &&
-                        (more > 0 || first < 0x80) && c <= 0x10ffff &&
-                        (c < 0xd800 || c > 0xdfff);
-  text.remove_prefix(is_valid ? size : 1);
-  return is_valid ? c : kReplacement;
+  const size_t size = CharacterSize(text);
+  const char32_t c = size > 0 ? DecodeCharacter(text, size) : kReplacement;
+  text.remove_prefix(std::max<size_t>(size, 1));
+  return c;
 }
 
 void AppendCharacter(char32_t c, std::string& text) {
@@ -197,7 +184,7 @@ void WordPiece::EncodeWord(absl::string_view word,
     const char* prefix = begin == 0 ? "" : "##";
     size_t end = std::min(word.size(), begin + longest_);
     auto found = ids_.end();
-    for (; end > begin && found == ids_.end(); --end) {
+    for (; end > begin; --end) {
       if (end < word.size() && !StartsCharacter(word[end])) continue;
       piece = absl::StrCat(prefix, word.substr(begin, end - begin));
       found = ids_.find(piece);
