@@ -204,6 +204,7 @@ void BracketTable::Scan(Lexer lexer) {
     Entry* entry;
     size_t offset;
     bool is_brace;
+    bool has_colon = false;
   };
   std::vector<Open> open;
   size_t others_end = 0;  // of the last token that is in no array of numbers
@@ -240,8 +241,8 @@ void BracketTable::Scan(Lexer lexer) {
                !is_digits) {
       others_end = token.offset + 1;
     }
-    if (!open.empty() && token.text == ":" && !open.back().entry->has_colon) {
-      open.back().entry->has_colon = true;
+    if (!open.empty() && token.text == ":" && !open.back().has_colon) {
+      open.back().has_colon = true;
       open.back().entry->is_basis = IsBasis(lexer);
     }
     lexer.Next();

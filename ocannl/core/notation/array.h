@@ -57,7 +57,6 @@ class BracketTable {
  private:
   struct Entry {
     bool has_separator = false;
-    bool has_colon = false;
     bool has_numbers_only = false;
     bool is_basis = false;
     std::vector<Lexer> element_end = {};  // one, of a brace
