@@ -129,10 +129,9 @@ class FormWriter {
   size_t NumberOf(BufferId id) {
     constexpr size_t kFew = 8;
     const size_t next = form_.buffers.size();
-    const size_t few = std::min(next, kFew);
-    const auto end = form_.buffers.begin() + static_cast<std::ptrdiff_t>(few);
-    const auto at = std::find(form_.buffers.begin(), end, id);
-    if (at != end) return at - form_.buffers.begin();
+    for (size_t k = 0; k < std::min(next, kFew); ++k) {
+      if (form_.buffers[k] == id) return k;
+    }
     if (next >= kFew) {
       const auto [number, is_new] = more_buffers_.try_emplace(id, next);
       if (!is_new) return number->second;

@@ -120,11 +120,16 @@ double BytesOfA(const ContractShape& shape) {
   return shape.Steps() * static_cast<double>(shape.m * shape.cell_bytes);
 }
 
+// Between the cells that consecutive iterations of k read.
+int64_t StepBytes(const Operand& operand) {
+  return std::abs(operand.k.back()) * operand.cell_bytes;
+}
+
 // Whether the iterations of k read lines of A that evict each other from L1
 // before the next tile of n or m reads them, and m is contiguous in them.
 bool EvictsFromL1(const ContractShape& shape, const Operand& a,
                   const Target& target) {
-  const int64_t step = std::abs(a.k.back()) * a.cell_bytes;
+  const int64_t step = StepBytes(a);
   const auto distance = static_cast<double>(std::gcd(step, kPageBytes));
   return a.m == 1 && step >= kFarStepBytes &&
          shape.Steps() * distance > static_cast<double>(target.l1_bytes);
@@ -144,10 +149,10 @@ std::optional<size_t> PackedA(const ContractShape& shape,
   }
   if (!a || shape.operands[*a].n != 0) return std::nullopt;
   const Operand& operand = shape.operands[*a];
-  const int64_t step = std::abs(operand.k.back()) * operand.cell_bytes;
   const bool is_far = tiles.n[0].count >= kMinTilesToPackA &&
                       BytesOfA(shape) > 3 * L2Bytes(target) / 8;
-  return step >= kCacheLine && (is_far || EvictsFromL1(shape, operand, target))
+  return StepBytes(operand) >= kCacheLine &&
+                 (is_far || EvictsFromL1(shape, operand, target))
              ? a
              : std::nullopt;
 }
