@@ -18,13 +18,14 @@ tool=$(pwd)/bazel-bin/ocannl/ocannl
 [ -x "$tool" ] || { echo "error: run bazel build //ocannl first" >&2; exit 1; }
 
 mkdir -p "$dir"
-if [ ! -x "$dir/venv/bin/python" ]; then
+if ! "$dir/venv/bin/python" -c "import numpy, onnxruntime" 2> /dev/null; then
   python3 -m venv "$dir/venv"
   "$dir/venv/bin/pip" -q install numpy onnxruntime
 fi
 if [ ! -d "$dir/wheels" ]; then
-  "$dir/venv/bin/pip" -q download --no-deps -d "$dir/wheels" magika==1.0.3 \
+  "$dir/venv/bin/pip" -q download --no-deps -d "$dir/part" magika==1.0.3 \
       rapidocr-onnxruntime==1.4.4 silero-vad==6.2.3
+  mv "$dir/part" "$dir/wheels"
 fi
 for wheel in "$dir"/wheels/*.whl; do
   python3 -m zipfile -e "$wheel" "$dir/models"
