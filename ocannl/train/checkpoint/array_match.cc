@@ -3,19 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/dtype.h"
-#include "ocannl/core/base/narrow_float.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/index/byte_size.h"
+#include "ocannl/core/ops/number.h"
 
 namespace ocannl::train {
 namespace {
@@ -23,9 +21,6 @@ namespace {
 using Kind = ArrayMatch::Kind;
 
 constexpr size_t kMostLines = 20;  // of an error
-constexpr size_t kMostNames = 8;   // in a line of it
-
-bool IsAnyFloat(DType dtype) { return IsFloat(dtype) || IsNarrow(dtype); }
 
 std::string Quoted(absl::string_view name) {
   return absl::StrCat("`", absl::CHexEscape(name), "`");
@@ -96,9 +91,9 @@ std::string ProblemOf(const WantedArray& wanted, const ArrayEntry& entry,
   const std::string is =
       absl::StrCat(quoted, " is ", DescribeArray(*entry.dtype, entry.dims),
                    ", not ", DescribeArray(dtype, dims), ": ");
-  if (*entry.dtype != dtype &&
-      !(options.convert && IsAnyFloat(dtype) && IsAnyFloat(*entry.dtype))) {
-    const bool converts = IsAnyFloat(dtype) && IsAnyFloat(*entry.dtype);
+  const bool converts =
+      IsFloat(ComputeDType(dtype)) && IsFloat(ComputeDType(*entry.dtype));
+  if (*entry.dtype != dtype && !(options.convert && converts)) {
     return absl::StrCat(is, "the precision differs; ",
                         converts ? "set RestoreOptions::convert, or " : "",
                         "use the model that it belongs to");
@@ -129,43 +124,15 @@ std::string DescribeFit(const WantedArray& wanted, const ArrayEntry& entry,
   return text;
 }
 
-std::string FirstNames(absl::Span<const ArrayMatch> matches) {
-  std::vector<std::string> first;
-  for (const ArrayMatch& match : matches) {
-    if (match.in_file.empty() || match.kind == Kind::kMissing) continue;
-    if (first.size() == kMostNames) {
-      first.push_back("...");
-      break;
-    }
-    first.push_back(absl::CHexEscape(match.in_file));
-  }
-  return absl::StrJoin(first, ", ");
-}
-
-// The value of `x`, a float of any kind, as a T.
-template <class T, class From>
-T Rounded(From x) {
-  if constexpr (kIsNarrow<T>) {
-    return T::Round(static_cast<double>(x));
-  } else {
-    return static_cast<T>(x);
-  }
-}
-
 NdArray Converted(const NdArray& value, DType dtype) {
   NdArray result(dtype, value.dims());
-  auto convert = [&](auto to, auto from) {
-    using To = decltype(to);
-    using From = decltype(from);
-    constexpr bool kFloats = (kIsNarrow<To> || std::is_floating_point_v<To>)&&(
-        kIsNarrow<From> || std::is_floating_point_v<From>);
-    if constexpr (kFloats) {
-      absl::c_transform(value.values<From>(), result.values<To>().begin(),
-                        [](From x) { return Rounded<To>(x); });
-    }
-  };
   VisitDType(dtype, [&](auto to) {
-    VisitDType(value.dtype(), [&](auto from) { convert(to, from); });
+    VisitDType(value.dtype(), [&](auto from) {
+      using To = decltype(to);
+      using From = decltype(from);
+      absl::c_transform(value.values<From>(), result.values<To>().begin(),
+                        number::Convert<To, From>);
+    });
   });
   return result;
 }
@@ -241,9 +208,11 @@ absl::Status MatchError(absl::string_view path,
   if (!allow_missing) add(Kind::kMissing);
   std::string hint;
   if (lines.size() > misfits) {
-    hint = absl::StrCat("; it has ", FirstNames(matches),
-                        "; give RestoreOptions::names where arrays have other ",
-                        "names there");
+    std::vector<std::string> found;
+    for (const ArrayMatch& match : matches) {
+      if (match.kind != Kind::kMissing) found.push_back(match.in_file);
+    }
+    hint = NamesHint(found);
   }
   if (lines.empty() && !allow_extra && add(Kind::kExtra)) {
     hint = "; ask for all that was saved";
@@ -267,7 +236,8 @@ absl::StatusOr<NdArray> ToWanted(absl::string_view path,
                                  const MatchOptions& options, NdArray value) {
   const DType dtype = wanted.array.dtype;
   const Dims& dims = wanted.array.dims;
-  if (options.layout == FileLayout::kPyTorch && !wanted.torch->is_unknown) {
+  if (options.layout == FileLayout::kPyTorch && !wanted.torch->is_unknown &&
+      (value.dims() != dims || Reorders(*wanted.torch, dims))) {
     value = FromTorch(*wanted.torch, dims, value);
   }
   if (value.dtype() == dtype) return value;

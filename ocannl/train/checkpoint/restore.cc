@@ -46,6 +46,16 @@ std::string NameInFile(const std::string& name, const RestoreOptions& options) {
   return options.rename ? options.rename(name) : name;
 }
 
+// The arrays under their names in the file.
+std::vector<Array> InFile(absl::Span<const WantedArray> wanted) {
+  std::vector<Array> arrays;
+  for (const WantedArray& each : wanted) {
+    arrays.push_back(each.array);
+    arrays.back().name = each.in_file;
+  }
+  return arrays;
+}
+
 // The arrays, as nothing else is known of them. Errors: those of CheckNames, of
 // their names here and in the file, and of CheckRenamed.
 absl::StatusOr<std::vector<WantedArray>> Wanted(const std::string& path,
@@ -55,23 +65,20 @@ absl::StatusOr<std::vector<WantedArray>> Wanted(const std::string& path,
   OCANNL_RETURN_IF_ERROR(CheckNames(path, arrays));
   OCANNL_RETURN_IF_ERROR(CheckRenamed(path, arrays, options.names));
   std::vector<WantedArray> wanted;
-  std::vector<Array> renamed(arrays.begin(), arrays.end());
   absl::flat_hash_map<std::string, std::string> of_file;  // to the name here
-  for (Array& array : renamed) {
-    const std::string name = array.name;
-    array.name = NameInFile(name, options);
-    const auto [same, is_new] = of_file.emplace(array.name, name);
-    if (!is_new) {
-      return FileError(
-          path, absl::StrCat("`", absl::CHexEscape(array.name),
-                             "` is given twice, for `", same->second, "` and `",
-                             name, "`; give each another name by ",
-                             "RestoreOptions::names or rename"));
-    }
-    wanted.push_back({.array = array, .in_file = array.name});
-    wanted.back().array.name = name;
+  for (const Array& array : arrays) {
+    wanted.push_back(
+        {.array = array, .in_file = NameInFile(array.name, options)});
+    const std::string& in_file = wanted.back().in_file;
+    const auto [same, is_new] = of_file.emplace(in_file, array.name);
+    if (is_new) continue;
+    return FileError(
+        path, absl::StrCat("`", absl::CHexEscape(in_file),
+                           "` is given twice, for `", same->second, "` and `",
+                           array.name, "`; give each another name by ",
+                           "RestoreOptions::names or rename"));
   }
-  OCANNL_RETURN_IF_ERROR(CheckNames(path, renamed));
+  OCANNL_RETURN_IF_ERROR(CheckNames(path, InFile(wanted)));
   return wanted;
 }
 
@@ -103,18 +110,17 @@ MatchOptions MatchOptionsOf(const RestoreOptions& options) {
 }
 
 // What the file has. The error of a file that is damaged is that of what is
-// wanted, if it has one: it tells more.
+// wanted, if it has one: it tells more. Not so if what is wanted may be missing
+// or other there, which a reader of just this calls an error.
 absl::StatusOr<FileList> List(const std::string& path, const Format& format,
                               absl::Span<const WantedArray> wanted,
-                              bool allow_extra) {
+                              const RestoreOptions& options) {
   absl::StatusOr<FileList> list = format.list(path);
-  if (list.ok()) return list;
-  std::vector<Array> arrays;
-  for (const WantedArray& each : wanted) {
-    arrays.push_back(each.array);
-    arrays.back().name = each.in_file;
-  }
-  OCANNL_RETURN_IF_ERROR(format.read(path, arrays, allow_extra).status());
+  const bool may_differ = options.allow_missing || options.convert ||
+                          options.layout == FileLayout::kPyTorch;
+  if (list.ok() || may_differ) return list;
+  OCANNL_RETURN_IF_ERROR(
+      format.read(path, InFile(wanted), options.allow_extra).status());
   return list;
 }
 
@@ -123,7 +129,7 @@ absl::Status Restore(const std::string& path,
                      const Context& context, const RestoreOptions& options) {
   OCANNL_ASSIGN_OR_RETURN(const Format format, Readable(path));
   OCANNL_ASSIGN_OR_RETURN(const FileList list,
-                          List(path, format, wanted, options.allow_extra));
+                          List(path, format, wanted, options));
   const std::vector<ArrayMatch> matches =
       MatchArrays(list, wanted, MatchOptionsOf(options));
   OCANNL_RETURN_IF_ERROR(

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/checkpoint/saved_arrays.h"
 
-#include <algorithm>
-
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -21,6 +19,17 @@ absl::Status FileError(absl::string_view path, absl::string_view message) {
   return absl::InvalidArgumentError(absl::StrCat("`", path, "`: ", message));
 }
 
+std::string NamesHint(absl::Span<const std::string> found) {
+  std::vector<std::string> first;
+  for (const std::string& name : found.subspan(0, 8)) {
+    first.push_back(absl::CHexEscape(name));
+  }
+  return absl::StrCat("; it has ", absl::StrJoin(first, ", "),
+                      found.size() > first.size() ? ", ..." : "",
+                      "; give RestoreOptions::names where arrays have other ",
+                      "names there");
+}
+
 absl::StatusOr<std::vector<size_t>> FindAll(
     absl::string_view path, const std::vector<std::string>& found,
     absl::Span<const Array> wanted, bool extra) {
@@ -35,16 +44,8 @@ absl::StatusOr<std::vector<size_t>> FindAll(
   for (const Array& array : wanted) {
     auto place = left.find(array.name);
     if (place == left.end()) {
-      std::vector<std::string> first;
-      for (size_t k = 0; k < std::min<size_t>(found.size(), 8); ++k) {
-        first.push_back(absl::CHexEscape(found[k]));
-      }
       return FileError(
-          path, absl::StrCat("it has no `", array.name, "`; it has ",
-                             absl::StrJoin(first, ", "),
-                             found.size() > first.size() ? ", ..." : "",
-                             "; give RestoreOptions::names where arrays have ",
-                             "other names there"));
+          path, absl::StrCat("it has no `", array.name, "`", NamesHint(found)));
     }
     places.push_back(place->second);
     left.erase(place);

@@ -43,6 +43,10 @@ std::string ToString(const ArrayEntry& entry);
 // An error in the file at `path`.
 absl::Status FileError(absl::string_view path, absl::string_view message);
 
+// What follows the error of an array that is missing, by the names that the
+// file has: "; it has a, b, ...; give RestoreOptions::names where ...".
+std::string NamesHint(absl::Span<const std::string> found);
+
 // Where each of `wanted` stands among the names `found` in the file. Errors
 // name what is there twice, what is missing and, unless the file may have
 // `extra` arrays, what nobody wants.

@@ -110,19 +110,18 @@ std::string Renamed(absl::string_view name, absl::Span<const NameRule> rules) {
   for (size_t k = 0; k < parts.size();) {
     const auto rest = absl::MakeConstSpan(parts).subspan(k);
     size_t taken = 0;
-    auto take = [&](absl::string_view ours, absl::string_view text) {
-      const Parts rule = absl::StrSplit(ours, '_');
-      const std::optional<Match> match = MatchFront(rest, rule);
-      if (!match) return false;
-      taken = rule.size();
-      if (!text.empty()) theirs.push_back(Filled(text, *match));
-      return true;
-    };
     for (size_t r = 0; r < rules.size() && taken == 0; ++r) {
-      take(rules[r].ours, rules[r].theirs);
+      const Parts rule = absl::StrSplit(rules[r].ours, '_');
+      const std::optional<Match> match = MatchFront(rest, rule);
+      if (!match) continue;
+      taken = rule.size();
+      if (rules[r].theirs.empty()) continue;
+      theirs.push_back(Filled(rules[r].theirs, *match));
     }
     for (const auto& [ours, text] : kLastParts) {
-      if (taken == 0 && absl::StrJoin(rest, "_") == ours) take(ours, text);
+      if (taken > 0 || absl::StrJoin(rest, "_") != ours) continue;
+      taken = rest.size();
+      theirs.emplace_back(text);
     }
     if (taken == 0) {
       taken = 1;
