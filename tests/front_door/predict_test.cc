@@ -85,6 +85,20 @@ TEST_F(PredictTest, SeveralOutputs) {
       HasSubstr("there is no output"));
 }
 
+// What was made before an error is not taken for made.
+TEST_F(PredictTest, AfterAnOutputThatIsAnError) {
+  Tensor a = Input("a");
+  Tensor good = Named(Exp(a), "good");
+  Tensor other = Data(model_.graph, "other", NdArray::Of<float>({3}, {1, 2, 3}),
+                      {.rows = {Dims{}, Dims{3}, Dims{}}});
+  Tensor bad = Named(a + other, "bad");
+  auto make = [&](const std::vector<Tensor>& outputs) {
+    return train::Predictor::Make(model_, outputs, {a}, host_.context).status();
+  };
+  EXPECT_FALSE(make({good, bad}).ok());
+  EXPECT_THAT(make({good, Named(good + 1, "more")}), IsOk());
+}
+
 // Each shape has its network; all read the parameters of the moment.
 TEST_F(PredictTest, TableOfNetworksByShape) {
   int made = 0;

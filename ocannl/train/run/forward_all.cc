@@ -36,9 +36,15 @@ absl::StatusOr<Assignments> ForwardAll(Model& model,
       if (!OperandsOf(model.graph[id].source).empty()) computed.insert(id);
     }
   }
+  ComputedBy before = model.computed_by;
   std::vector<Assignments> parts;
   for (Tensor root : roots) {
-    OCANNL_ASSIGN_OR_RETURN(parts.emplace_back(), Forward(model, root));
+    absl::StatusOr<Assignments> part = Forward(model, root);
+    if (!part.ok()) {
+      model.computed_by = std::move(before);
+      return part.status();
+    }
+    parts.push_back(*std::move(part));
   }
   return Sequence(std::move(name), parts);
 }
