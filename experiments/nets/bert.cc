@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <system_error>
 
 #include "absl/status/status.h"
@@ -31,23 +30,22 @@ absl::StatusOr<Json> ReadJson(const std::string& path) {
   return json.is_object() ? json : Json();
 }
 
-// The same of a file that a folder need not have. Error: it is no JSON.
+// The same of a file that a folder need not have: an empty object. Error: it is
+// no JSON.
 absl::StatusOr<Json> ReadJsonIfThere(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return Json();
+  if (!std::filesystem::exists(path, error)) return Json::object();
   OCANNL_ASSIGN_OR_RETURN(Json json, ReadJson(path));
   if (json.is_object()) return json;
   return absl::InvalidArgumentError(absl::StrCat(
       "`", path, "` is not a JSON object; give that of the model, or none"));
 }
 
-// Error: `json`, of the file, has another value than `ours`, the only one that
-// there is here.
+// Error: `json`, an object of the file, has another value than `ours`, the only
+// one that there is here.
 absl::Status CheckIs(const std::string& path, const Json& json, const char* key,
                      const Json& ours) {
-  if (!json.is_object() || !json.contains(key) || json[key] == ours) {
-    return absl::OkStatus();
-  }
+  if (!json.contains(key) || json[key] == ours) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("`", path, "` has another `", key, "` than ", ours.dump(),
                    ", the only one that is here; give another model"));
@@ -58,28 +56,13 @@ absl::StatusOr<train::WordPieceOptions> LoadPieceOptions(
     const std::string& path) {
   OCANNL_ASSIGN_OR_RETURN(const Json json, ReadJsonIfThere(path));
   train::WordPieceOptions options;
-  if (json.is_object()) {
-    options.lower_case = json.value("do_lower_case", Json(true)) != Json(false);
-  }
+  options.lower_case = json.value("do_lower_case", Json(true)) != Json(false);
   const Json null, strips = options.lower_case;
-  if (json.is_object() && json.value("strip_accents", null) != null) {
+  if (json.value("strip_accents", null) != null) {
     OCANNL_RETURN_IF_ERROR(CheckIs(path, json, "strip_accents", strips));
   }
   return options;
 }
-
-// The ids and the mask of texts, as inputs of a network.
-struct TokenInputs {
-  TokenInputs(Graph& graph, const train::TokenBatch& batch)
-      : ids(Data(graph, "ids", batch.ids, Rows(batch))),
-        mask(Data(graph, "mask", batch.mask, Rows(batch))) {}
-
-  static ShapeSpec Rows(const train::TokenBatch& batch) {
-    return {.rows = {batch.ids.dims(), Dims{}, Dims{}}};
-  }
-
-  Tensor ids, mask;
-};
 
 }  // namespace
 
@@ -184,17 +167,25 @@ absl::StatusOr<SentenceBert> SentenceBert::Load(const std::string& folder,
   OCANNL_ASSIGN_OR_RETURN(const Json pools, ReadJsonIfThere(pooling));
   OCANNL_RETURN_IF_ERROR(
       CheckIs(pooling, pools, "pooling_mode_mean_tokens", true));
+  // With the mean, they would make a longer vector.
+  for (const char* other :
+       {"pooling_mode_cls_token", "pooling_mode_max_tokens",
+        "pooling_mode_mean_sqrt_len_tokens", "pooling_mode_weightedmean_tokens",
+        "pooling_mode_lasttoken"}) {
+    OCANNL_RETURN_IF_ERROR(CheckIs(pooling, pools, other, false));
+  }
   if (pieces.size() > options.vocabulary) {
     return absl::InvalidArgumentError(absl::StrCat(
         "`", folder, "/vocab.txt` has ", pieces.size(), " pieces, and the ",
         "model ", options.vocabulary, "; give the one that belongs to it"));
   }
   auto make = [options](train::Model& model, const train::TokenBatch& batch) {
-    const TokenInputs inputs(model.graph, batch);
-    const Tensor vectors = SentenceVectors({&model.graph, ""}, options,
-                                           inputs.ids, inputs.mask, nullptr);
-    return train::NetCode{.outputs = {vectors},
-                          .inputs = {inputs.ids, inputs.mask}};
+    const ShapeSpec rows = {.rows = {batch.ids.dims(), Dims{}, Dims{}}};
+    const Tensor ids = Data(model.graph, "ids", batch.ids, rows);
+    const Tensor mask = Data(model.graph, "mask", batch.mask, rows);
+    const Tensor vectors =
+        SentenceVectors({&model.graph, ""}, options, ids, mask, nullptr);
+    return train::NetCode{.outputs = {vectors}, .inputs = {ids, mask}};
   };
   train::Model model;
   const train::NetCode net = make(model, pieces.EncodeBatch({""}, 2));

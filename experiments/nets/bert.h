@@ -4,8 +4,8 @@
 // (2019); Reimers and Gurevych, "Sentence-BERT" (2019).
 //
 //   OCANNL_ASSIGN_OR_RETURN(auto bert, SentenceBert::Load(folder, context));
-//   OCANNL_ASSIGN_OR_RETURN(NdArray vectors, bert->Embed({"A cat.", "A
-//   dog."}));
+//   const std::vector<std::string> texts = {"A cat.", "A dog."};
+//   OCANNL_ASSIGN_OR_RETURN(NdArray vectors, bert.Embed(texts));
 #ifndef EXPERIMENTS_NETS_BERT_H_
 #define EXPERIMENTS_NETS_BERT_H_
 

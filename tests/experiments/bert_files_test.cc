@@ -56,6 +56,10 @@ TEST(BertFilesTest, ModelsThatAreNotSuchABert) {
   CHECK_OK(MakeDirectory(folder + "/1_Pooling"));
   write("1_Pooling/config.json", "{\"pooling_mode_mean_tokens\": false}");
   EXPECT_THAT(error("\"x\": 0"), HasSubstr("`pooling_mode_mean_tokens`"));
+  write("1_Pooling/config.json",
+        "{\"pooling_mode_mean_tokens\": true, "
+        "\"pooling_mode_max_tokens\": true}");
+  EXPECT_THAT(error("\"x\": 0"), HasSubstr("`pooling_mode_max_tokens`"));
   write("1_Pooling/config.json", "{");
   EXPECT_THAT(error("\"x\": 0"), HasSubstr("is not a JSON object"));
   write("1_Pooling/config.json", "{\"pooling_mode_mean_tokens\": true}");
