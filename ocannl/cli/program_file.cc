@@ -24,7 +24,6 @@
 #include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/onnx/import.h"
-#include "ocannl/onnx/model.h"
 
 namespace ocannl {
 namespace {
@@ -72,15 +71,10 @@ absl::StatusOr<std::map<std::string, int64_t>> DimsOf(const CommandLine& line) {
 absl::StatusOr<ProgramFile> ReadOnnx(const CommandLine& line,
                                      const std::string& path) {
   OCANNL_ASSIGN_OR_RETURN(const auto dims, DimsOf(line));
-  OCANNL_ASSIGN_OR_RETURN(const onnx::OnnxModel model,
-                          onnx::ReadModelFile(UserPath(path)));
-  absl::StatusOr<onnx::ImportedModel> net = onnx::Import(model, {.dims = dims});
-  if (!net.ok()) {
-    return absl::Status(net.status().code(),
-                        absl::StrCat(path, ": ", net.status().message()));
-  }
+  OCANNL_ASSIGN_OR_RETURN(onnx::ImportedModel net,
+                          onnx::ImportFile(UserPath(path), {.dims = dims}));
   ProgramFile file;
-  OCANNL_ASSIGN_OR_RETURN(file.code, onnx::ForwardOfFile(*net));
+  OCANNL_ASSIGN_OR_RETURN(file.code, onnx::ForwardOfFile(net));
   OCANNL_ASSIGN_OR_RETURN(file.program, LowerToRun(*file.code));
   OCANNL_RETURN_IF_ERROR(Verify(file.program));
   return file;

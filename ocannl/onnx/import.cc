@@ -97,6 +97,17 @@ class Importer {
     return dims;
   }
 
+  // Whether the file and the options let the input have these dims.
+  bool MayHave(const TensorInfo& info, const Dims& dims) const {
+    auto may_be = [&](const Dim& dim, int64_t size) {
+      if (dim.size) return *dim.size == size;
+      auto given = options_.dims.find(dim.name);
+      return given == options_.dims.end() || given->second == size;
+    };
+    return !info.dims || std::equal(info.dims->begin(), info.dims->end(),
+                                    dims.begin(), dims.end(), may_be);
+  }
+
   absl::Status AddInputs(Scope& scope) {
     for (const TensorInfo& info : file_.graph.inputs) {
       if (scope.values.contains(info.name)) {
@@ -125,9 +136,10 @@ class Importer {
 
   absl::Status AddConstant(const TensorInfo& info, DType dtype,
                            const NdArray& array, Scope& scope) {
-    if (array.dtype() != dtype) {
-      return UserError("input `", info.name, "` is ", Name(dtype),
-                       ", but its constant is ", Name(array.dtype()));
+    if (array.dtype() != dtype || !MayHave(info, array.dims())) {
+      return UserError("input `", info.name, "` is ", ToString(info),
+                       ", but its constant is ",
+                       DescribeArray(array.dtype(), array.dims()));
     }
     scope.values[info.name] = Constant(graph(), array);
     return absl::OkStatus();
@@ -205,6 +217,15 @@ class Importer {
 absl::StatusOr<ImportedModel> Import(const OnnxModel& file,
                                      const ImportOptions& options) {
   return Importer(file, options).Import();
+}
+
+absl::StatusOr<ImportedModel> ImportFile(const std::string& path,
+                                         const ImportOptions& options) {
+  OCANNL_ASSIGN_OR_RETURN(const OnnxModel file, ReadModelFile(path));
+  absl::StatusOr<ImportedModel> net = Import(file, options);
+  if (net.ok()) return net;
+  return absl::Status(net.status().code(),
+                      absl::StrCat(path, ": ", net.status().message()));
 }
 
 absl::StatusOr<Assignments> Forward(ImportedModel& net) {

@@ -51,7 +51,7 @@ struct NamedTensor {
   std::string array;
   DType dtype;
   Dims dims;
-  // None: an output of no cells, or an input that nothing reads.
+  // None: it has no cells.
   std::optional<Tensor> tensor = std::nullopt;
   // Of a parameter: the array of the file.
   std::shared_ptr<const NdArray> data = nullptr;
@@ -73,6 +73,11 @@ struct ImportedModel {
 // operators that operators.def does not have, all of them in one message.
 absl::StatusOr<ImportedModel> Import(const OnnxModel& file,
                                      const ImportOptions& options = {});
+
+// Likewise of the model of an .onnx file, whose arrays are freed when the graph
+// has its own. Errors: those of ReadModelFile, and of Import with the path.
+absl::StatusOr<ImportedModel> ImportFile(const std::string& path,
+                                         const ImportOptions& options = {});
 
 // The code that computes all outputs, for one routine. It reads the parameters
 // that its context has. Errors: as of train::Forward.

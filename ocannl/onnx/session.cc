@@ -9,19 +9,13 @@
 #include "ocannl/core/base/user_error.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/index/byte_size.h"
-#include "ocannl/onnx/model.h"
 
 namespace ocannl::onnx {
 
 absl::StatusOr<Session> Session::Load(const std::string& path,
                                       const ImportOptions& options,
                                       const Backend& backend) {
-  OCANNL_ASSIGN_OR_RETURN(ImportedModel net, [&]() {
-    // The arrays of the file are freed when the graph has its own.
-    const absl::StatusOr<OnnxModel> file = ReadModelFile(path);
-    return file.ok() ? Import(*file, options)
-                     : absl::StatusOr<ImportedModel>(file.status());
-  }());
+  OCANNL_ASSIGN_OR_RETURN(ImportedModel net, ImportFile(path, options));
   return Make(std::move(net), backend);
 }
 
@@ -29,21 +23,12 @@ absl::StatusOr<Session> Session::Make(ImportedModel net,
                                       const Backend& backend) {
   auto machine = std::make_unique<Machine>(backend);
   OCANNL_ASSIGN_OR_RETURN(Assignments code, ForwardOfFile(net));
-  std::vector<std::string> read;
-  for (const NamedTensor& input : net.inputs) {
-    if (absl::c_any_of(code.arrays, [&](const Array& array) {
-          return array.name == input.array;
-        })) {
-      read.push_back(input.array);
-    }
-  }
   std::optional<Routine> routine;
   if (!code.list.empty()) {
     OCANNL_ASSIGN_OR_RETURN(routine,
                             ToRoutine(machine->context, std::move(code), {}));
   }
-  return Session(std::move(net), std::move(machine), std::move(routine),
-                 std::move(read));
+  return Session(std::move(net), std::move(machine), std::move(routine));
 }
 
 absl::Status Session::Check(
@@ -74,9 +59,9 @@ absl::StatusOr<std::map<std::string, NdArray>> Session::Run(
     const std::map<std::string, NdArray>& inputs) {
   OCANNL_RETURN_IF_ERROR(Check(inputs));
   for (const NamedTensor& input : net_.inputs) {
-    if (!absl::c_linear_search(read_, input.array)) continue;
-    OCANNL_RETURN_IF_ERROR(
-        machine_->context.Write(input.array, inputs.at(input.name)));
+    if (!input.tensor) continue;
+    OCANNL_RETURN_IF_ERROR(machine_->context.Write(
+        input.array, inputs.at(input.name), Context::Unused::kIsLeft));
   }
   if (routine_) OCANNL_RETURN_IF_ERROR(routine_->Run());
   std::map<std::string, NdArray> outputs;

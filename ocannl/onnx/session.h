@@ -32,7 +32,7 @@ namespace ocannl::onnx {
 class Session {
  public:
   // Reads and imports the file and compiles the code of all outputs, once. The
-  // backend must outlive the session. Errors: as of ReadModelFile, Import and
+  // backend must outlive the session. Errors: as of ImportFile and
   // ToRoutine.
   static absl::StatusOr<Session> Load(const std::string& path,
                                       const ImportOptions& options,
@@ -63,18 +63,16 @@ class Session {
   };
 
   Session(ImportedModel net, std::unique_ptr<Machine> machine,
-          std::optional<Routine> routine, std::vector<std::string> read)
+          std::optional<Routine> routine)
       : net_(std::move(net)),
         machine_(std::move(machine)),
-        routine_(std::move(routine)),
-        read_(std::move(read)) {}
+        routine_(std::move(routine)) {}
 
   absl::Status Check(const std::map<std::string, NdArray>& inputs) const;
 
   ImportedModel net_;
   std::unique_ptr<Machine> machine_;
   std::optional<Routine> routine_;  // none: no output has cells
-  std::vector<std::string> read_;   // arrays of inputs that the code reads
 };
 
 }  // namespace ocannl::onnx

@@ -129,16 +129,15 @@ absl::StatusOr<std::string> PathOf(const External& external,
   return path.string();
 }
 
-absl::Status LoadExternal(const External& external, const std::string& folder,
+absl::Status LoadExternal(const std::string& path, uint64_t offset,
                           NdArray& array) {
-  OCANNL_ASSIGN_OR_RETURN(const std::string path, PathOf(external, folder));
   std::ifstream file(path, std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(external.offset));
+  file.seekg(static_cast<std::streamoff>(offset));
   file.read(reinterpret_cast<char*>(array.data()),
             static_cast<std::streamsize>(array.bytes()));
   if (file.good()) return absl::OkStatus();
-  return UserError(path, " has no ", array.bytes(), " bytes from byte ",
-                   external.offset, " on");
+  return UserError(path, " has no ", array.bytes(), " bytes from byte ", offset,
+                   " on");
 }
 
 // Appends the elements of a field that is not raw: packed fixed-size numbers
@@ -229,7 +228,7 @@ absl::StatusOr<NdArray> ReadTensor(absl::string_view message,
       return misfit(std::min(given, size - offset));
     }
     NdArray array(dtype, head.dims);
-    OCANNL_RETURN_IF_ERROR(LoadExternal(head.external, folder, array));
+    OCANNL_RETURN_IF_ERROR(LoadExternal(path, offset, array));
     array.MakeBoolsValid();
     return array;
   }

@@ -135,6 +135,12 @@ TEST(OnnxImportTest, AConditionOnAConstantInputIsDecided) {
   model.graph.outputs = {FloatInfo("y", {2})};
   const OnnxModel file = Read(model);
   EXPECT_THAT(Import(file).status().message(), HasSubstr("operator Fancy"));
+  EXPECT_THAT(
+      Import(file,
+             {.constants = {{"rate", NdArray::Of<int64_t>({1}, {16000})}}})
+          .status()
+          .message(),
+      HasSubstr("`rate` is i64[], but its constant is i64[1]"));
   auto net = Import(
       file, {.constants = {{"rate", NdArray::Of<int64_t>({}, {16000})}}});
   ASSERT_THAT(net, IsOk());

@@ -333,6 +333,11 @@ TEST(OnnxRulesTest, DamagedNodesAreErrors) {
       {"Pad",
        {{"mode", TextAttribute("reflect")}},
        {row, Ids({1 << 27, 1 << 27})}},
+      {"Unsqueeze", {}, {row, Ids({2, 2})}},
+      {"MeanVarianceNormalization",
+       {{"axes", WholesAttribute({0, 0})}},
+       {image}},
+      {"GatherND", {}, {row, NdArray(DType::kI64, {1, 0})}},
       {"LRN", {{"size", WholeAttribute(-1)}}, {image}}};
   for (const Damaged& one : all) {
     const absl::Status status =

@@ -7,8 +7,6 @@
 namespace ocannl::onnx {
 namespace {
 
-using Wholes = Numbers;
-
 // Ids that count from the end if negative, as ones that count from the start.
 Value FromStart(const Value& ids, int64_t size) {
   const Value wide = Cast(ids, DType::kI64);
@@ -37,6 +35,7 @@ absl::StatusOr<Outputs> GatherElementsRule(const OpCall& call) {
 // The ids of the last axis as one: a place in the product of the first axes of
 // `dims`.
 Value PlaceOf(const Value& ids, const Dims& dims, int64_t count) {
+  Require(count > 0, "an id of no numbers");
   const Dims without_last = ids.between(0, ids.rank() - 1);
   std::optional<Value> place;
   for (int k = 0; k < count; ++k) {
@@ -133,7 +132,7 @@ absl::StatusOr<Outputs> ScatterNdRule(const OpCall& call) {
 }
 
 absl::StatusOr<Outputs> OneHotRule(const OpCall& call) {
-  OCANNL_ASSIGN_OR_RETURN(Wholes depth, call.WholeElements(1));
+  OCANNL_ASSIGN_OR_RETURN(Numbers depth, call.WholeElements(1));
   const Value& ids = call[0];
   const Value& values = call[2];
   const int axis = call.AxisOf(-1, ids.rank() + 1);
@@ -145,7 +144,7 @@ absl::StatusOr<Outputs> OneHotRule(const OpCall& call) {
 }
 
 absl::StatusOr<Outputs> CompressRule(const OpCall& call) {
-  OCANNL_ASSIGN_OR_RETURN(Wholes kept, call.WholeElements(1));
+  OCANNL_ASSIGN_OR_RETURN(Numbers kept, call.WholeElements(1));
   Value x = call[0];
   int axis = 0;
   if (call.HasAttribute("axis")) {
@@ -153,7 +152,7 @@ absl::StatusOr<Outputs> CompressRule(const OpCall& call) {
   } else {
     x = Reshape(x, {NumElements(x.dims)});
   }
-  Wholes cells;
+  Numbers cells;
   for (size_t k = 0; k < kept.size(); ++k) {
     if (kept[k] != 0) cells.push_back(static_cast<int64_t>(k));
   }

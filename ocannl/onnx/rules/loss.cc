@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "absl/algorithm/container.h"
 #include "ocannl/onnx/rules/rules.h"
 #include "ocannl/onnx/rules/select.h"
 
 namespace ocannl::onnx {
 namespace {
 
-Numbers AllAxes(const Value& x) {
-  Numbers axes(x.rank());
-  absl::c_iota(axes, 0);
-  return axes;
-}
-
 Value Total(const Value& x) {
-  return Reshape(ReduceAxes(Op::kAdd, x, AllAxes(x)), {});
+  return Reshape(ReduceAxes(Op::kAdd, x, AxesFrom(0, x.rank())), {});
 }
 
 // The negated entry of `x`, along axis 1, of each target's class, times the

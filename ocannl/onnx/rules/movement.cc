@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -14,12 +15,10 @@
 namespace ocannl::onnx {
 namespace {
 
-using Wholes = Numbers;
-
 // The whole numbers of input `k`, or of the attribute in older versions; else
 // nothing.
-absl::StatusOr<std::optional<Wholes>> Given(const OpCall& call, size_t k,
-                                            const std::string& name) {
+absl::StatusOr<std::optional<Numbers>> Given(const OpCall& call, size_t k,
+                                             const std::string& name) {
   if (call.HasAttribute(name)) return call.Wholes(name, {});
   if (!call.Has(k)) return std::nullopt;
   return call.WholeElements(k);
@@ -70,7 +69,7 @@ absl::StatusOr<Outputs> UnsqueezeRule(const OpCall& call) {
   OCANNL_ASSIGN_OR_RETURN(auto axes, Given(call, 1, "axes"));
   Require(axes.has_value(), "it has no axes");
   const int rank = x.rank() + static_cast<int>(axes->size());
-  for (int64_t& axis : *axes) axis = Axis(axis, rank);
+  axes = DistinctAxes(*axes, rank);
   absl::c_sort(*axes);
   Dims dims = x.dims;
   for (int64_t axis : *axes) dims.insert(dims.begin() + axis, 1);
@@ -78,26 +77,18 @@ absl::StatusOr<Outputs> UnsqueezeRule(const OpCall& call) {
 }
 
 absl::StatusOr<Outputs> TransposeRule(const OpCall& call) {
-  Wholes reversed(call[0].rank());
+  Numbers reversed(call[0].rank());
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   return Transpose(call[0], call.Wholes("perm", reversed));
 }
 
 absl::StatusOr<Outputs> ExpandRule(const OpCall& call) {
   OCANNL_ASSIGN_OR_RETURN(Dims dims, call.WholeElements(1));
-  const Dims& own = call[0].dims;
-  if (own.size() > dims.size()) {
-    dims.insert(dims.begin(), own.size() - dims.size(), 1);
-  }
-  for (size_t k = 1; k <= own.size(); ++k) {
-    int64_t& size = dims[dims.size() - k];
-    if (size == 1) size = own[own.size() - k];
-  }
-  return Expand(call[0], dims);
+  return Expand(call[0], BroadcastDims(std::move(dims), call[0].dims));
 }
 
 absl::StatusOr<Outputs> TileRule(const OpCall& call) {
-  OCANNL_ASSIGN_OR_RETURN(Wholes repeats, call.WholeElements(1));
+  OCANNL_ASSIGN_OR_RETURN(Numbers repeats, call.WholeElements(1));
   const Value& x = call[0];
   Dims apart, repeated, joined;
   for (int k = 0; k < x.rank(); ++k) {
@@ -131,7 +122,7 @@ absl::StatusOr<Outputs> SplitRule(const OpCall& call) {
             count, ", the number of outputs");
     Require((count - 1) * part <= size, "no ", count, " parts of ", size,
             " cells");
-    sizes = Wholes(count, part);
+    sizes = Numbers(count, part);
     sizes->back() = size - (count - 1) * part;
   }
   Outputs outputs;
@@ -174,9 +165,7 @@ Value Sliced(const Value& x, int axis, int64_t start, int64_t end,
   const int64_t count =
       std::max<int64_t>(0, (last - first + step - (step > 0 ? 1 : -1)) / step);
   if (step > 0) return EveryNth(x, axis, first, step, count);
-  Wholes cells(count);
-  for (int64_t k = 0; k < count; ++k) cells[k] = first + k * step;
-  return Take(x, axis, cells);
+  return TakeEvery(x, axis, first, step, count);
 }
 
 absl::StatusOr<Outputs> SliceRule(const OpCall& call) {
@@ -207,12 +196,15 @@ absl::StatusOr<Outputs> PadRule(const OpCall& call) {
   OCANNL_ASSIGN_OR_RETURN(auto pads, Given(call, 1, "pads"));
   const std::string mode = call.Text("mode", "constant");
   Require(pads.has_value(), "it has no pads");
-  Wholes axes(x.rank());
-  absl::c_iota(axes, 0);
+  Numbers axes = AxesFrom(0, x.rank());
   if (call.Has(3)) {
     OCANNL_ASSIGN_OR_RETURN(axes, call.WholeElements(3));
   }
-  Value inside = Filled(call.graph(), x.dims, 1, DType::kBool);
+  const bool has_value = call.HasAttribute("value") || call.Has(2);
+  std::optional<Value> inside;  // where `x` is not the given value
+  if (mode == "constant" && has_value) {
+    inside = Filled(call.graph(), x.dims, 1, DType::kBool);
+  }
   for (size_t k = 0; k < axes.size(); ++k) {
     const int axis = Axis(axes[k], x.rank());
     const int64_t before = (*pads)[k], behind = (*pads)[k + axes.size()];
@@ -220,23 +212,22 @@ absl::StatusOr<Outputs> PadRule(const OpCall& call) {
             "pads of ", before, " and ", behind);
     if (mode == "constant") {
       x = Pad(x, axis, before, behind);
-      inside = Pad(inside, axis, before, behind);
+      if (inside) inside = Pad(*inside, axis, before, behind);
       continue;
     }
     const int64_t size = x.dim(axis);
     Require(size > 0 && size + before + behind <= kMostConstantBytes / 8,
             "pads of ", before, " and ", behind, " around ", size, " cells");
-    Wholes cells;
+    Numbers cells;
     for (int64_t at = -before; at < size + behind; ++at) {
       cells.push_back(SourceOf(at, size, mode));
     }
     x = Take(x, axis, cells);
   }
-  if (mode != "constant") return x;
-  if (call.HasAttribute("value")) {
-    return Select(inside, x, call.Number("value", 0));
-  }
-  return call.Has(2) ? Select(inside, x, call[2]) : x;
+  if (!inside) return x;
+  const bool is_attribute = call.HasAttribute("value");
+  return Select(*inside, x,
+                is_attribute ? Value(call.Number("value", 0)) : call[2]);
 }
 
 absl::StatusOr<Outputs> DepthToSpaceRule(const OpCall& call) {

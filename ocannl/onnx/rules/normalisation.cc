@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/status_macros.h"
@@ -10,36 +9,19 @@
 namespace ocannl::onnx {
 namespace {
 
-using Axes64 = Numbers;
-
-Axes64 AxesFrom(int begin, int rank) {
-  Axes64 axes(rank - begin);
-  absl::c_iota(axes, begin);
-  return axes;
-}
-
-Value MeanOver(const Value& x, const Axes64& axes) {
-  double cells = 1;
-  for (int64_t axis : axes) cells *= static_cast<double>(x.dim(axis));
-  return ReduceAxes(Op::kAdd, x, axes) / cells;
-}
-
 struct Moments {
   Value mean, variance;
 };
 
-Moments MomentsOf(const Value& x, const Axes64& axes) {
-  const Value mean = MeanOver(x, axes);
+Moments MomentsOf(const Value& x, const Numbers& axes) {
+  const Value mean = MeanAxes(x, axes);
   const Value centred = x - mean;
-  return {mean, MeanOver(centred * centred, axes)};
+  return {mean, MeanAxes(centred * centred, axes)};
 }
 
 // One number for each channel, for images of that rank.
 Value PerChannel(const Value& numbers, int rank) {
-  Require(rank > 1, "an input of ", rank, " axes has no channels");
-  Dims dims(rank, 1);
-  dims[1] = numbers.dim(0);
-  return Reshape(numbers, dims);
+  return Along(numbers, 1, rank);
 }
 
 // What Softmax and its kin take: until version 13 they see a matrix.
@@ -70,9 +52,7 @@ absl::StatusOr<Outputs> LogSoftmaxRule(const OpCall& call) {
 absl::StatusOr<Outputs> HardmaxRule(const OpCall& call) {
   const auto [x, axis] = RowsOf(call);
   const Value first = ArgExtreme(x, axis, /*greatest=*/true, /*last=*/false);
-  Dims along(x.rank(), 1);
-  along[axis] = x.dim(axis);
-  const Value at = Reshape(Iota(call.graph(), x.dim(axis)), along);
+  const Value at = Along(Iota(call.graph(), x.dim(axis)), axis, x.rank());
   return Reshape(Cast(Equal(at, first), x.dtype()), call[0].dims);
 }
 
@@ -88,7 +68,7 @@ absl::StatusOr<Outputs> BatchNormRule(const OpCall& call) {
                      PerChannel(call[4], x.rank())};
   const Moments running = moments;
   if (call.Whole("training_mode", 0) != 0) {
-    Axes64 axes = AxesFrom(1, x.rank());
+    Numbers axes = AxesFrom(1, x.rank());
     axes[0] = 0;
     moments = MomentsOf(x, axes);
   }
@@ -128,7 +108,7 @@ absl::StatusOr<Outputs> RmsNormRule(const OpCall& call) {
   const Value& x = call[0];
   const int axis = call.AxisOf(-1, x.rank());
   const Value wide = Cast(x, DType::kF32);
-  const Value squares = MeanOver(wide * wide, AxesFrom(axis, x.rank()));
+  const Value squares = MeanAxes(wide * wide, AxesFrom(axis, x.rank()));
   const Value normal = wide / Sqrt(squares + call.Number("epsilon", 1e-5));
   return Cast(normal, x.dtype()) * call[1];
 }
@@ -153,7 +133,7 @@ absl::StatusOr<Outputs> GroupNormRule(const OpCall& call) {
 // Divided by the norm along an axis; 0 stays 0.
 absl::StatusOr<Outputs> LpNormRule(const OpCall& call) {
   const Value x = Wide(call[0]);
-  const Axes64 axis = {call.AxisOf(-1, x.rank())};
+  const Numbers axis = {call.AxisOf(-1, x.rank())};
   const Value norm = call.Whole("p", 2) == 1
                          ? ReduceAxes(Op::kAdd, Abs(x), axis)
                          : Sqrt(ReduceAxes(Op::kAdd, x * x, axis));
@@ -162,9 +142,8 @@ absl::StatusOr<Outputs> LpNormRule(const OpCall& call) {
 
 absl::StatusOr<Outputs> MeanVarianceRule(const OpCall& call) {
   const Value x = Wide(call[0]);
-  Axes64 axes = call.Wholes("axes", {0, 2, 3});
-  for (int64_t& axis : axes) axis = Axis(axis, x.rank());
-  const Moments moments = MomentsOf(x, axes);
+  const Moments moments =
+      MomentsOf(x, DistinctAxes(call.Wholes("axes", {0, 2, 3}), x.rank()));
   return Cast((x - moments.mean) / (Sqrt(moments.variance) + 1e-9),
               call[0].dtype());
 }
@@ -191,7 +170,7 @@ absl::StatusOr<Outputs> DropoutRule(const OpCall& call) {
   const Value& x = call[0];
   bool trains = false;
   if (call.Has(2)) {
-    OCANNL_ASSIGN_OR_RETURN(Axes64 training, call.WholeElements(2));
+    OCANNL_ASSIGN_OR_RETURN(Numbers training, call.WholeElements(2));
     trains = training[0] != 0;
   }
   double ratio = 0.5;
@@ -203,6 +182,7 @@ absl::StatusOr<Outputs> DropoutRule(const OpCall& call) {
   if (trains && ratio > 0) {
     return absl::UnimplementedError("random numbers of another generator");
   }
+  if (call.node.outputs.size() == 1) return x;
   return Outputs{x, Filled(call.graph(), x.dims, 1, DType::kBool)};
 }
 

@@ -43,13 +43,6 @@ Numbers OpCall::Wholes(const std::string& name,
   return Numbers(wholes.begin(), wholes.end());
 }
 
-Numbers OpCall::Each(const std::string& name, const Numbers& otherwise) const {
-  Numbers given = Wholes(name, otherwise);
-  Require(given.size() == otherwise.size(), "attribute ", name, " has ",
-          given.size(), " numbers, not ", otherwise.size());
-  return given;
-}
-
 const NdArray& OpCall::Array(const std::string& name) const {
   auto found = node.attributes.find(name);
   Require(found != node.attributes.end() && found->second.tensor, "attribute ",

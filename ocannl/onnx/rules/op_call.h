@@ -36,8 +36,6 @@ struct OpCall {
   double Number(const std::string& name, double otherwise) const;
   std::string Text(const std::string& name, const std::string& otherwise) const;
   Numbers Wholes(const std::string& name, const Numbers& otherwise) const;
-  // The same, but Misfit unless there are as many as `otherwise` has.
-  Numbers Each(const std::string& name, const Numbers& otherwise) const;
   // The array of the attribute. Misfit: there is none.
   const NdArray& Array(const std::string& name) const;
   // The attribute `axis` as an axis of `rank`, counted from the end if it is

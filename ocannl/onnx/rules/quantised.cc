@@ -13,10 +13,7 @@ namespace {
 // One number, or one for each cell of the first axis of `x`.
 Value ForFirstAxis(const Value& numbers, const Value& x) {
   if (NumElements(numbers.dims) == 1) return Reshape(numbers, {});
-  Require(x.rank() > 0, numbers.cells(), " numbers for one cell");
-  Dims dims(x.rank(), 1);
-  dims[0] = numbers.dim(0);
-  return Reshape(numbers, dims);
+  return Along(numbers, 0, x.rank());
 }
 
 // The cells less the zero point, if there is one, which input `zero` is.
@@ -69,9 +66,7 @@ absl::Status CheckCells(DType dtype) {
 Value AlongAxis(const OpCall& call, const Value& numbers) {
   const Value& x = call[0];
   if (NumElements(numbers.dims) == 1) return Reshape(numbers, {});
-  Dims dims(x.rank(), 1);
-  dims[call.AxisOf(1, x.rank())] = numbers.dim(0);
-  return Reshape(numbers, dims);
+  return Along(numbers, call.AxisOf(1, x.rank()), x.rank());
 }
 
 absl::StatusOr<Outputs> QuantizeRule(const OpCall& call) {

@@ -11,28 +11,21 @@
 namespace ocannl::onnx {
 namespace {
 
-using Axes64 = Numbers;
-
 // The axes of an attribute or of input 1; none given are all.
-absl::StatusOr<Axes64> ReducedAxes(const OpCall& call) {
-  Axes64 axes = call.Wholes("axes", {});
+absl::StatusOr<Numbers> ReducedAxes(const OpCall& call) {
+  Numbers axes = call.Wholes("axes", {});
   if (call.Has(1)) {
     OCANNL_ASSIGN_OR_RETURN(axes, call.WholeElements(1));
   }
   const int rank = call[0].rank();
   if (axes.empty() && call.Whole("noop_with_empty_axes", 0) == 0) {
-    axes.resize(rank);
-    absl::c_iota(axes, 0);
+    axes = AxesFrom(0, rank);
   }
-  for (int64_t& axis : axes) axis = Axis(axis, rank);
-  for (int64_t axis : axes) {
-    Require(absl::c_count(axes, axis) == 1, "axis ", axis, " is there twice");
-  }
-  return axes;
+  return DistinctAxes(std::move(axes), rank);
 }
 
 // Without the given axes, which have one cell.
-Value Without(const Value& a, const Axes64& axes) {
+Value Without(const Value& a, const Numbers& axes) {
   Dims dims;
   for (int k = 0; k < a.rank(); ++k) {
     if (!absl::c_linear_search(axes, k)) dims.push_back(a.dim(k));
@@ -40,26 +33,26 @@ Value Without(const Value& a, const Axes64& axes) {
   return Reshape(a, dims);
 }
 
-int64_t Cells(const Value& a, const Axes64& axes) {
+int64_t Cells(const Value& a, const Numbers& axes) {
   int64_t cells = 1;
   for (int64_t axis : axes) cells *= a.dim(axis);
   return cells;
 }
 
-Value Sum(const Value& a, const Axes64& axes) {
+Value Sum(const Value& a, const Numbers& axes) {
   return ReduceAxes(Op::kAdd, a, axes);
 }
 
-Value SumOfSquares(const Value& a, const Axes64& axes) {
+Value SumOfSquares(const Value& a, const Numbers& axes) {
   const Value wide = Wide(a);
   return Sum(wide * wide, axes);
 }
 
-Value Greatest(const Value& a, const Axes64& axes) {
+Value Greatest(const Value& a, const Numbers& axes) {
   return ReduceAxes(Op::kMax, a, axes);
 }
 
-Value LogSumExp(const Value& a, const Axes64& axes) {
+Value LogSumExp(const Value& a, const Numbers& axes) {
   // Infinities have no difference.
   const Value most = Greatest(a, axes);
   const double infinity = std::numeric_limits<double>::infinity();
@@ -67,14 +60,14 @@ Value LogSumExp(const Value& a, const Axes64& axes) {
   return Log(Sum(Exp(a - greatest), axes)) + greatest;
 }
 
-using Reduction = Value (*)(const Value&, const Axes64&);
+using Reduction = Value (*)(const Value&, const Numbers&);
 
 // `of_nothing`: whether the reduction of no cells is that of zeros, or has its
 // own value.
 OpRule ReduceRule(std::string name, Reduction reduction,
                   bool of_nothing = true) {
   auto rule = [=](const OpCall& call) -> absl::StatusOr<Outputs> {
-    OCANNL_ASSIGN_OR_RETURN(Axes64 axes, ReducedAxes(call));
+    OCANNL_ASSIGN_OR_RETURN(Numbers axes, ReducedAxes(call));
     if (!of_nothing && Cells(call[0], axes) == 0) {
       return absl::UnimplementedError("no cells");
     }
@@ -96,7 +89,7 @@ OpRule ArgRule(std::string name, bool greatest) {
 }
 
 absl::StatusOr<Outputs> CumSumRule(const OpCall& call) {
-  OCANNL_ASSIGN_OR_RETURN(Axes64 axes, call.WholeElements(1));
+  OCANNL_ASSIGN_OR_RETURN(Numbers axes, call.WholeElements(1));
   const int axis = Axis(axes[0], call[0].rank());
   const bool backwards = call.Whole("reverse", 0) != 0;
   Value sums =
@@ -111,13 +104,12 @@ absl::StatusOr<Outputs> CumSumRule(const OpCall& call) {
 // greater ones, and equal ones further left.
 absl::StatusOr<Outputs> TopKRule(const OpCall& call) {
   const Value& x = call[0];
-  OCANNL_ASSIGN_OR_RETURN(Axes64 count, call.WholeElements(1));
+  OCANNL_ASSIGN_OR_RETURN(Numbers count, call.WholeElements(1));
   const int axis = call.AxisOf(-1, x.rank());
   const int64_t size = x.dim(axis);
   Require(count[0] >= 0 && count[0] <= size, count[0], " of ", size, " cells");
-  Dims own_dims = x.dims, at_dims(x.rank() + 1, 1);
+  Dims own_dims = x.dims;
   own_dims.push_back(1);
-  at_dims[axis] = size;
   const Value at = Iota(call.graph(), size);
   Axes axes = AxisNames(x.rank());
   Axes others = axes;
@@ -125,7 +117,7 @@ absl::StatusOr<Outputs> TopKRule(const OpCall& call) {
   others.push_back(axes[axis]);
   const Value own = Reshape(x, own_dims);
   const Value other = Reduce({}, Op::kAdd, {{x, axes}}, others);
-  const Value further_left = Less(at, Reshape(at, at_dims));
+  const Value further_left = Less(at, Along(at, axis, x.rank() + 1));
   const bool largest = call.Whole("largest", 1) != 0;
   const Value before = Or(largest ? Less(own, other) : Less(other, own),
                           And(Equal(own, other), further_left));
@@ -146,12 +138,12 @@ std::vector<OpRule> ReductionRules() {
       ReduceRule("ReduceMax", Greatest, /*of_nothing=*/false),
       ReduceRule(
           "ReduceMin",
-          [](const Value& a, const Axes64& axes) {
+          [](const Value& a, const Numbers& axes) {
             return ReduceAxes(Op::kMin, a, axes);
           },
           /*of_nothing=*/false),
       ReduceRule("ReduceProd",
-                 [](const Value& a, const Axes64& axes) {
+                 [](const Value& a, const Numbers& axes) {
                    Value product = a;
                    for (int64_t axis : axes) {
                      product = Multiplied(product, static_cast<int>(axis));
@@ -159,23 +151,25 @@ std::vector<OpRule> ReductionRules() {
                    return product;
                  }),
       ReduceRule("ReduceMean",
-                 [](const Value& a, const Axes64& axes) {
-                   return Sum(a, axes) / static_cast<double>(Cells(a, axes));
+                 [](const Value& a, const Numbers& axes) {
+                   return MeanAxes(a, axes);
                  }),
-      ReduceRule(
-          "ReduceL1",
-          [](const Value& a, const Axes64& axes) { return Sum(Abs(a), axes); }),
+      ReduceRule("ReduceL1",
+                 [](const Value& a, const Numbers& axes) {
+                   return Sum(Abs(a), axes);
+                 }),
       ReduceRule("ReduceL2",
-                 [](const Value& a, const Axes64& axes) {
+                 [](const Value& a, const Numbers& axes) {
                    return Cast(Sqrt(SumOfSquares(a, axes)), a.dtype());
                  }),
       ReduceRule("ReduceSumSquare",
-                 [](const Value& a, const Axes64& axes) {
+                 [](const Value& a, const Numbers& axes) {
                    return Cast(SumOfSquares(a, axes), a.dtype());
                  }),
-      ReduceRule(
-          "ReduceLogSum",
-          [](const Value& a, const Axes64& axes) { return Log(Sum(a, axes)); }),
+      ReduceRule("ReduceLogSum",
+                 [](const Value& a, const Numbers& axes) {
+                   return Log(Sum(a, axes));
+                 }),
       ReduceRule("ReduceLogSumExp", LogSumExp, /*of_nothing=*/false),
       ArgRule("ArgMax", true),
       ArgRule("ArgMin", false),

@@ -112,10 +112,8 @@ absl::StatusOr<Value> ResizeAxis(const OpCall& call, const Value& x, int axis,
                      {Cast(weights, x.dtype()), {"to", from[axis]}}},
                     to);
   if (!crops) return y;
-  Dims along(x.rank(), 1);
-  along[axis] = by.to();
   const Value inside = And(LessEqual(0, at), LessEqual(at, last));
-  return Select(Reshape(inside, along), y,
+  return Select(Along(inside, axis, x.rank()), y,
                 call.Number("extrapolation_value", 0));
 }
 

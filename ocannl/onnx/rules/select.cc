@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/onnx/rules/select.h"
 
-#include <numeric>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/tensor/indexing.h"
 
@@ -13,8 +11,7 @@ namespace {
 
 // Exchanges an axis and the last one.
 Value SwapWithLast(const Value& a, int axis) {
-  Numbers axes(a.rank());
-  absl::c_iota(axes, 0);
+  Numbers axes = AxesFrom(0, a.rank());
   std::swap(axes[axis], axes.back());
   return Transpose(a, axes);
 }
@@ -63,18 +60,23 @@ Value Take(const Value& a, int axis, const Numbers& cells) {
       Constant(*a.tensor().graph, NdArray::Of<int64_t>({count}, cells)));
 }
 
-Value Reversed(const Value& a, int axis) {
-  Numbers cells(a.dim(axis));
-  std::iota(cells.rbegin(), cells.rend(), 0);
+Value TakeEvery(const Value& a, int axis, int64_t start, int64_t step,
+                int64_t count) {
+  Require(count <= kMostConstantBytes / 8, count, " ids of cells");
+  Numbers cells(count);
+  for (int64_t k = 0; k < count; ++k) cells[k] = start + k * step;
   return Take(a, axis, cells);
+}
+
+Value Reversed(const Value& a, int axis) {
+  return TakeEvery(a, axis, a.dim(axis) - 1, -1, a.dim(axis));
 }
 
 Value OneHot(const Value& ids, int axis, int64_t depth, DType dtype) {
   Dims dims = ids.dims;
   dims.push_back(depth);
   const Value hot(OneHot(ids.tensor(), depth, dtype), dims);
-  Numbers axes(ids.rank());
-  absl::c_iota(axes, 0);
+  Numbers axes = AxesFrom(0, ids.rank());
   axes.insert(axes.begin() + axis, ids.rank());
   return Transpose(hot, axes);
 }

@@ -25,6 +25,10 @@ Value ScatterAdd(const Term& values, const Term& ids, const Axes& result,
 Value GatherAxis(const Value& a, int axis, const Value& ids);
 // The given cells of an axis, in that order.
 Value Take(const Value& a, int axis, const Numbers& cells);
+// Cells start, start + step, ... of an axis, `count` of them. Misfit: their ids
+// are more than kMostConstantBytes.
+Value TakeEvery(const Value& a, int axis, int64_t start, int64_t step,
+                int64_t count);
 // `a` backwards along an axis.
 Value Reversed(const Value& a, int axis);
 

@@ -71,10 +71,6 @@ void NumbersToScalars(std::vector<Arg>& args) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // Whether `arg` can be a number beside `other`, which says its dtype.
 bool CanBeNumber(const Value& arg, const Value& other) {
   const bool is_tensor = std::holds_alternative<Tensor>(other.arg.value);
@@ -107,20 +103,21 @@ int64_t Value::dim(int64_t axis) const {
   return dims[axis];
 }
 
+Dims BroadcastDims(Dims a, const Dims& b) {
+  if (b.size() > a.size()) a.insert(a.begin(), b.size() - a.size(), 1);
+  for (size_t i = 1; i <= b.size(); ++i) {
+    const int64_t own = b[b.size() - i];
+    int64_t& size = a[a.size() - i];
+    Require(size == own || size == 1 || own == 1, "dims with ", size, " and ",
+            own, " cells do not broadcast");
+    if (size == 1) size = own;
+  }
+  return a;
+}
+
 Value Map(Op op, const std::vector<Value>& args) {
   Dims dims;
-  for (const Value& arg : args) {
-    if (arg.dims.size() > dims.size()) {
-      dims.insert(dims.begin(), arg.dims.size() - dims.size(), 1);
-    }
-    for (size_t i = 1; i <= arg.dims.size(); ++i) {
-      const int64_t own = arg.dims[arg.dims.size() - i];
-      int64_t& size = dims[dims.size() - i];
-      Require(size == own || size == 1 || own == 1, "dims with ", size, " and ",
-              own, " cells do not broadcast");
-      if (size == 1) size = own;
-    }
-  }
+  for (const Value& arg : args) dims = BroadcastDims(std::move(dims), arg.dims);
   std::vector<Arg> aligned;
   for (const Value& arg : WithNumbers(args))
     aligned.push_back(Aligned(arg, dims).arg);
@@ -210,6 +207,12 @@ Value ReduceAxes(Op accum, const Value& a, const std::vector<int64_t>& axes) {
   return Reduce({}, accum, {{a, names}}, kept);
 }
 
+Value MeanAxes(const Value& a, const std::vector<int64_t>& axes) {
+  double cells = 1;
+  for (int64_t axis : axes) cells *= static_cast<double>(a.dim(axis));
+  return ReduceAxes(Op::kAdd, a, axes) / cells;
+}
+
 Value Reshape(const Value& a, const Dims& dims) {
   for (int64_t size : dims) Require(size >= 0, "a dim of ", size, " cells");
   const absl::StatusOr<int64_t> cells = ByteSize(DType::kU8, dims);
@@ -220,6 +223,13 @@ Value Reshape(const Value& a, const Dims& dims) {
   Shape shape;
   shape[RowKind::kOutput] = dims;
   return {Reshape(a.arg, shape), dims};
+}
+
+Value Along(const Value& numbers, int axis, int rank) {
+  Require(axis >= 0 && axis < rank, "axis ", axis, " of ", rank, " axes");
+  Dims dims(rank, 1);
+  dims[axis] = numbers.dim(0);
+  return Reshape(numbers, dims);
 }
 
 Value Multiplied(const Value& a, int axis) {
@@ -342,6 +352,21 @@ Value LogSoftmax(const Value& x, int axis) {
 int Axis(int64_t axis, int rank) {
   Require(axis >= -rank && axis < rank, "axis ", axis, " of ", rank, " axes");
   return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+Numbers DistinctAxes(Numbers axes, int rank) {
+  for (int64_t& axis : axes) axis = Axis(axis, rank);
+  for (int64_t axis : axes) {
+    Require(absl::c_count(axes, axis) == 1, "axis ", axis, " is there twice");
+  }
+  return axes;
+}
+
+Numbers AxesFrom(int begin, int rank) {
+  Require(begin <= rank, "axis ", begin, " of ", rank, " axes");
+  Numbers axes(rank - begin);
+  absl::c_iota(axes, begin);
+  return axes;
 }
 
 int64_t SizeOf(const Dims& dims, int begin, int end) {

@@ -95,6 +95,10 @@ inline constexpr int64_t kMostBytes = int64_t{1} << 40;
 // The cells as `dtype`, converted as the engine does.
 NdArray Converted(const NdArray& array, DType dtype);
 
+// The dims that arrays of both broadcast to, from the right. Misfit: they do
+// not.
+Dims BroadcastDims(Dims a, const Dims& b);
+
 // op of each cell; dims broadcast from the right. Numbers take the dtype of the
 // others. Misfit: dims that do not broadcast.
 Value Map(Op op, const std::vector<Value>& args);
@@ -158,11 +162,16 @@ Value Product(const std::vector<Term>& terms, const Axes& result,
 // accum over the given axes of `a`, which keep one cell.
 Value ReduceAxes(Op accum, const Value& a, const std::vector<int64_t>& axes);
 
+// Their mean.
+Value MeanAxes(const Value& a, const std::vector<int64_t>& axes);
+
 // The same cells in memory order under other dims.
 Value Reshape(const Value& a, const Dims& dims);
 // The product over an axis, which keeps one cell. The engine has no reduction
 // that multiplies, so each cell is an operation.
 Value Multiplied(const Value& a, int axis);
+// The numbers as axis `axis` of `rank` axes; the others have one cell.
+Value Along(const Value& numbers, int axis, int rank);
 Value Transpose(const Value& a, const std::vector<int64_t>& permutation);
 // `a` repeated along axes of one cell, and along new ones on the left.
 Value Expand(const Value& a, const Dims& dims);
@@ -182,6 +191,10 @@ Value LogSoftmax(const Value& x, int axis);
 
 // `axis` counted from the end if it is negative. Misfit: there is no such axis.
 int Axis(int64_t axis, int rank);
+// The same for each of `axes`. Misfit: one of them is there twice.
+Numbers DistinctAxes(Numbers axes, int rank);
+// begin, begin + 1, ... rank - 1. Misfit: there are not so many axes.
+Numbers AxesFrom(int begin, int rank);
 // The product of the dims in [begin, end).
 int64_t SizeOf(const Dims& dims, int begin, int end);
 

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -117,13 +116,6 @@ Value Pool(const Value& x, const std::vector<Window>& windows, Op accum) {
                 Join({"n", "c"}, axes.cells), axes.sizes);
 }
 
-// The bias of each channel, for images of that rank.
-Value ChannelBias(const Value& bias, int rank) {
-  Dims dims(rank, 1);
-  dims[1] = bias.dim(0);
-  return Reshape(bias, dims);
-}
-
 // What is cut off at both ends of a transposed convolution, or put there if it
 // is negative, when its windows reach `reach` cells.
 struct Cut {
@@ -174,7 +166,7 @@ absl::StatusOr<Outputs> ConvTransposeRule(const OpCall& call) {
                           windows[k].stride, x.dim(k + 2));
     y = Pad(y, k + 2, -cut.before, -cut.behind);
   }
-  return call.Has(2) ? y + ChannelBias(call[2], x.rank()) : y;
+  return call.Has(2) ? y + Along(call[2], 1, x.rank()) : y;
 }
 
 // Where in memory each cell of `x` lies, counted from 1; of column-major memory
@@ -183,8 +175,7 @@ Value PlacesOf(const OpCall& call, const Value& x) {
   const Value places = Iota(call.graph(), NumElements(x.dims)) + 1.0;
   if (call.Whole("storage_order", 0) == 0) return Reshape(places, x.dims);
   Dims dims = x.dims;
-  Numbers back(x.rank());
-  absl::c_iota(back, 0);
+  Numbers back = AxesFrom(0, x.rank());
   std::swap(dims[x.rank() - 1], dims[x.rank() - 2]);
   std::swap(back[x.rank() - 1], back[x.rank() - 2]);
   return Transpose(Reshape(places, dims), back);
@@ -273,25 +264,21 @@ absl::StatusOr<Outputs> LpPoolRule(const OpCall& call) {
 absl::StatusOr<Outputs> GlobalLpPoolRule(const OpCall& call) {
   const Value& x = call[0];
   const auto p = static_cast<double>(call.Whole("p", 2));
-  Numbers axes;
-  for (int k = 2; k < x.rank(); ++k) axes.push_back(k);
-  return Pow(ReduceAxes(Op::kAdd, Pow(Abs(x), p), axes), 1 / p);
+  return Pow(ReduceAxes(Op::kAdd, Pow(Abs(x), p), AxesFrom(2, x.rank())),
+             1 / p);
 }
 
-OpRule GlobalPool(std::string name, Op accum) {
-  return {std::move(name), [accum](const OpCall& call) {
-            const Value& x = call[0];
-            Numbers axes;
-            for (int k = 2; k < x.rank(); ++k) axes.push_back(k);
-            const Value all = ReduceAxes(accum, x, axes);
-            if (accum == Op::kMax) return all;
-            return all / static_cast<double>(SizeOf(x.dims, 2, x.rank()));
-          }};
+absl::StatusOr<Outputs> GlobalMaxPoolRule(const OpCall& call) {
+  return ReduceAxes(Op::kMax, call[0], AxesFrom(2, call[0].rank()));
+}
+
+absl::StatusOr<Outputs> GlobalAveragePoolRule(const OpCall& call) {
+  return MeanAxes(call[0], AxesFrom(2, call[0].rank()));
 }
 
 absl::StatusOr<Outputs> ConvRule(const OpCall& call) {
   const Value y = Convolution(call, call[0], call[1]);
-  return call.Has(2) ? y + ChannelBias(call[2], y.rank()) : y;
+  return call.Has(2) ? y + Along(call[2], 1, y.rank()) : y;
 }
 
 }  // namespace
@@ -323,8 +310,8 @@ std::vector<OpRule> WindowRules() {
           {"AveragePool", AveragePoolRule},
           {"LpPool", LpPoolRule},
           {"GlobalLpPool", GlobalLpPoolRule},
-          GlobalPool("GlobalMaxPool", Op::kMax),
-          GlobalPool("GlobalAveragePool", Op::kAdd)};
+          {"GlobalMaxPool", GlobalMaxPoolRule},
+          {"GlobalAveragePool", GlobalAveragePoolRule}};
 }
 
 }  // namespace ocannl::onnx
