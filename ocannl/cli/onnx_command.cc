@@ -2,6 +2,7 @@
 //
 // onnx FILE.onnx: lists what a model has. onnx: lists all operators.
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <ostream>
 #include <string>
@@ -46,14 +47,31 @@ void Print(absl::string_view title, const std::vector<onnx::TensorInfo>& infos,
   }
 }
 
-// How many nodes of each operator, those of branches too.
-void Count(const onnx::OnnxGraph& graph, std::map<std::string, int>& counts) {
+// How many nodes an operator has, and whether the import knows all of them.
+struct Uses {
+  int count = 0;
+  bool are_known = true;
+};
+
+bool IsKnown(const onnx::Node& node,
+             const std::map<std::string, int64_t>& opsets) {
+  if (node.op == "If" && node.domain.empty()) return true;
+  auto opset = opsets.find(node.domain);
+  return CheckKnown(node, opset == opsets.end() ? 0 : opset->second).ok();
+}
+
+// The uses of each operator, those in branches too.
+void Count(const onnx::OnnxGraph& graph,
+           const std::map<std::string, int64_t>& opsets,
+           std::map<std::string, Uses>& all) {
   for (const onnx::Node& node : graph.nodes) {
     const std::string domain =
         node.domain.empty() ? "" : absl::StrCat(node.domain, ".");
-    ++counts[absl::StrCat(domain, node.op)];
+    Uses& uses = all[absl::StrCat(domain, node.op)];
+    ++uses.count;
+    uses.are_known = uses.are_known && IsKnown(node, opsets);
     for (const auto& [name, attribute] : node.attributes) {
-      if (attribute.graph != nullptr) Count(*attribute.graph, counts);
+      if (attribute.graph != nullptr) Count(*attribute.graph, opsets, all);
     }
   }
 }
@@ -76,13 +94,12 @@ absl::Status OnnxCommand(const CommandLine& line, std::ostream& out) {
   }
   Print("inputs", model.graph.inputs, out);
   Print("outputs", model.graph.outputs, out);
-  std::map<std::string, int> counts;
-  Count(model.graph, counts);
+  std::map<std::string, Uses> all;
+  Count(model.graph, model.opsets, all);
   out << "operators\n";
-  for (const auto& [name, count] : counts) {
-    const bool is_known = onnx::FindOperator(name) != nullptr || name == "If";
-    out << "  " << count << " " << name << (is_known ? "" : " (unsupported)")
-        << "\n";
+  for (const auto& [name, uses] : all) {
+    out << "  " << uses.count << " " << name
+        << (uses.are_known ? "" : " (unsupported)") << "\n";
   }
   return absl::OkStatus();
 }
