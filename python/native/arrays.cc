@@ -116,20 +116,17 @@ void ReleaseBuffer(PyObject*, Py_buffer* buffer) {
 
 py::object ListOf(const NdArray& array, size_t axis, int64_t& next) {
   if (axis == array.dims().size()) {
-    const double value = array.AsDouble(next);
     const int64_t cell = next++;
-    if (array.dtype() == DType::kBool) return py::bool_(value != 0);
-    if (array.dtype() == DType::kI64) {
-      return py::int_(array.values<int64_t>()[cell]);
-    }
-    if (array.dtype() == DType::kU64) {
-      return py::int_(array.values<uint64_t>()[cell]);
-    }
-    const bool is_integer = VisitDType(array.dtype(), [](auto zero) {
-      return std::is_integral_v<decltype(zero)>;
+    return VisitDType(array.dtype(), [&](auto zero) -> py::object {
+      using T = decltype(zero);
+      if constexpr (std::is_same_v<T, bool>) {
+        return py::bool_(array.values<T>()[cell]);
+      } else if constexpr (std::is_integral_v<T>) {
+        return py::int_(array.values<T>()[cell]);
+      } else {
+        return py::float_(array.AsDouble(cell));
+      }
     });
-    if (is_integer) return py::int_(static_cast<int64_t>(value));
-    return py::float_(value);
   }
   py::list list;
   for (int64_t i = 0; i < array.dims()[axis]; ++i) {

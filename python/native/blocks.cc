@@ -4,7 +4,6 @@
 // expression is built.
 #include "python/native/blocks.h"
 
-#include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 

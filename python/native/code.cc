@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/native/code.h"
 
-#include <mutex>
-
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "ocannl/core/loop/parse.h"
 #include "ocannl/core/loop/print.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/schedule/rewrite/script.h"
@@ -71,11 +68,9 @@ void CompiledCode::SetRoutine(Routine routine, const Inputs& inputs) {
   slots_ = SlotsOf(routine_->program(), inputs);
 }
 
-std::vector<std::pair<std::string, std::string>> CompiledCode::Keys() const {
-  std::vector<std::pair<std::string, std::string>> keys;
-  for (const Slot& slot : slots_) {
-    keys.push_back({slot.key, std::string(Name(slot.dtype))});
-  }
+std::vector<std::string> CompiledCode::Keys() const {
+  std::vector<std::string> keys;
+  for (const Slot& slot : slots_) keys.push_back(slot.key);
   return keys;
 }
 
@@ -132,7 +127,7 @@ std::string CompiledCode::ProfileText() const {
   if (!session_->profile) {
     Raise("no time is measured; make the model with profile=True");
   }
-  const std::lock_guard working(session_->working);
+  const Unlocked unlocked(*session_);
   session_->stream.Sync();
   Profile own;
   for (const auto& program : Profile::OfProcess().programs()) {
@@ -160,7 +155,7 @@ void BindCode(py::module_& module) {
       .def("profile", &CompiledCode::ProfileText)
       .def("program", &CompiledCode::ProgramText);
   module.def("tier_report", [](const SessionPtr& session) {
-    const std::lock_guard working(session->working);
+    const Unlocked unlocked(*session);
     session->stream.Sync();
     return absl::StrCat(session->device.backend().Report(),
                         session->stream.Report());

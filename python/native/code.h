@@ -32,8 +32,8 @@ class CompiledCode {
  public:
   using Inputs = std::vector<std::pair<std::string, Node>>;
 
-  // Of each input that the code reads: its key and the name of its dtype.
-  std::vector<std::pair<std::string, std::string>> Keys() const;
+  // The keys of the inputs that the code reads.
+  std::vector<std::string> Keys() const;
 
   // The stages of the code as text, by name.
   std::map<std::string, std::string> Explain() const;

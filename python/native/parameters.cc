@@ -142,14 +142,9 @@ void BindParameters(py::module_& module) {
       "set_parameter",
       [](const SessionPtr& session, const std::string& name,
          const py::object& values) { SetParameter(*session, name, values); });
-  module.def("params_hash", [](const SessionPtr& session,
-                               const std::vector<std::string>& names) {
+  module.def("params_hash", [](const SessionPtr& session) {
     const std::lock_guard working(session->working);
-    std::vector<Tensor> parameters;
-    for (const std::string& name : names) {
-      parameters.push_back(ParameterOf(*session, name));
-    }
-    return Check(train::ParamsHash(session->context, parameters));
+    return Check(train::ParamsHash(session->context, ParametersOf(*session)));
   });
   module.def("save", [](const SessionPtr& session, const std::string& path) {
     const std::lock_guard working(session->working);

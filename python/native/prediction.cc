@@ -34,9 +34,8 @@ class Forward : public CompiledCode {
     absl::StatusOr<Routine> routine = absl::UnknownError("");
     {
       const Unlocked unlocked(s);
-      const ComputedBy before = std::exchange(s.model.computed_by, {});
-      routine = Compile(s);
-      s.model.computed_by = before;
+      routine =
+          train::WithoutRootnessCheck(s.model, [&] { return Compile(s); });
     }
     SetRoutine(Check(std::move(routine)), inputs);
     SetStepNumber();

@@ -15,20 +15,15 @@ namespace {
 
 using train::UpdateRule;
 
-// A learning rate by the number of the step.
+// A learning rate by the number of the step. Rate in Python has checked it.
 Node Rate(const SessionPtr& session, const std::string& kind, double first,
           double last, int64_t steps, int64_t warmup, const UserLine& where) {
   Graph& graph = session->model.graph;
   const int32_t step = session->training.step;
-  if (kind == "constant") {
-    Tensor rate = Number(graph, first, where);
-    return Checked(session,
-                   warmup > 0 ? train::Warmup(rate, step, warmup) : rate);
-  }
-  if (steps < 1) Raise("a schedule has 1 step or more");
-  Tensor rate = kind == "cosine"
-                    ? train::CosineRate(graph, step, first, last, steps)
-                    : train::LinearRate(graph, step, first, last, steps);
+  const Tensor rate = kind == "constant" ? Number(graph, first, where)
+                      : kind == "cosine"
+                          ? train::CosineRate(graph, step, first, last, steps)
+                          : train::LinearRate(graph, step, first, last, steps);
   return Checked(session,
                  warmup > 0 ? train::Warmup(rate, step, warmup) : rate);
 }
@@ -62,7 +57,6 @@ void BindRules(py::module_& module) {
   module.def("clip_by_global_norm", [](double max_norm) {
     return Rule{train::ClipByGlobalNorm(max_norm)};
   });
-  module.def("ema", [](double decay) { return Rule{train::Ema(decay)}; });
   module.def("chain", [](const std::vector<Rule>& rules) {
     std::vector<UpdateRule> parts;
     for (const Rule& rule : rules) parts.push_back(Check(rule.rule));

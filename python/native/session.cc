@@ -30,10 +30,9 @@ UserLine::operator SourceLocation() const {
   return {.file = files->insert(file).first->c_str(), .line = line};
 }
 
-Session::Session(const std::string& tier_name, uint32_t seed, int threads,
+Session::Session(const std::string& tier, uint32_t seed, int threads,
                  bool measures)
-    : tier(tier_name),
-      profile(measures),
+    : profile(measures),
       device("host",
              Check(FindTier(tier, {.threads = threads, .profile = profile}))),
       training{.step = model.graph.AddStatic("step", std::nullopt)},

@@ -42,7 +42,6 @@ using SessionPtr = std::shared_ptr<struct Session>;
 struct Session {
   Session(const std::string& tier, uint32_t seed, int threads, bool profile);
 
-  std::string tier;
   bool profile;
   // To be called before native work: threads do not survive a fork.
   void CheckProcess() const;

@@ -41,9 +41,8 @@ class Step : public CompiledCode {
     {
       const Unlocked unlocked(s);
       // The code of another step may have computed some of these tensors.
-      const ComputedBy before = std::exchange(s.model.computed_by, {});
-      routine = Compile(s, rule, rate);
-      s.model.computed_by = before;
+      routine = train::WithoutRootnessCheck(
+          s.model, [&] { return Compile(s, rule, rate); });
     }
     SetRoutine(Check(std::move(routine)), inputs);
     step_ = StepNumber();

@@ -136,17 +136,6 @@ void BindSession(py::module_& module) {
                                            DTypeOf(dtype), where));
            })
       .def("constant", &Constant)
-      .def("number",
-           [](const SessionPtr& session,
-              const std::variant<int64_t, double>& number,
-              const UserLine& where) {
-             return std::visit(
-                 [&](auto value) {
-                   return Checked(session, Number(session->model.graph,
-                                                  Arg(value, where)));
-                 },
-                 number);
-           })
       .def("parse", &Parse)
       .def("step_number",
            [](const SessionPtr& session, const UserLine& where) {
@@ -171,8 +160,6 @@ void BindSession(py::module_& module) {
 
 void BindNode(py::module_& module) {
   py::class_<Node>(module, "Node")
-      .def_property_readonly(
-          "id", [](const Node& node) { return node.tensor.id.index; })
       .def_property_readonly(
           "name", [](const Node& node) { return node.tensor.node().name; })
       .def_property_readonly(

@@ -8,7 +8,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
-#include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -37,12 +37,12 @@ jit::Isa IsaOf(const std::string& tier) {
                      "machine code of this processor"));
 }
 
-// The report, the script, and its time as a part of the planner's. The process
-// must have no other threads: the tuner forks.
-std::tuple<std::string, std::string, double> Tune(const std::string& program,
-                                                  const std::string& tier,
-                                                  double seconds, uint64_t seed,
-                                                  int threads) {
+// The report and the script. The process must have no other threads: the tuner
+// forks.
+std::pair<std::string, std::string> Tune(const std::string& program,
+                                         const std::string& tier,
+                                         double seconds, uint64_t seed,
+                                         int threads) {
   const jit::Isa isa = IsaOf(tier);
   const LoopProgram parsed = Check(ocannl::Parse(program));
   tune::OnMachine race(
@@ -65,7 +65,7 @@ std::tuple<std::string, std::string, double> Tune(const std::string& program,
                  race, report);
   if (PyErr_Occurred() != nullptr) throw py::error_already_set();
   Check(tuned.status());
-  return {report.str(), tuned->script, tuned->ratio};
+  return {report.str(), tuned->script};
 }
 
 }  // namespace

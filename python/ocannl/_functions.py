@@ -11,7 +11,7 @@ from typing import Callable, Optional, Union
 
 from ocannl import _native
 from ocannl._errors import checked
-from ocannl._tensor import (Operand, Tensor, apply_native, model_of, number,
+from ocannl._tensor import (Operand, Tensor, apply_mixed, apply_native,
                            pointwise)
 
 
@@ -86,11 +86,7 @@ def fma(a: Operand, b: Operand, c: Operand) -> Tensor:
 def where(condition: Operand, a: Operand, b: Operand) -> Tensor:
     """`a` where the condition is true, or a number that is not 0, else `b`.
     Operands broadcast."""
-    each = [x if isinstance(x, Tensor) else number(x)
-            for x in (condition, a, b)]
-    session = model_of(each)._session
-    return apply_native(
-        lambda c, x, y, at: _native.where(session, c, x, y, at), *each)
+    return apply_mixed(_native.where, condition, a, b)
 
 
 @checked
@@ -119,10 +115,6 @@ def cross_entropy(logits: Tensor, targets: Tensor, *,
     """The mean over the batch of -target * log_softmax(logits), in nats.
     Targets are probabilities, as `one_hot` makes them. Both are batch|classes;
     the result has one cell. `weights` has one for each class, classes."""
-    if weights is None:
-        return apply_native(
-            lambda x, y, at: _native.cross_entropy(x, y, label_smoothing, None,
-                                                   at), logits, targets)
     return apply_native(
         lambda x, y, w, at: _native.cross_entropy(x, y, label_smoothing, w, at),
         logits, targets, weights)

@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import Any, Dict, Iterable, List, Sequence, Tuple, Union
+from typing import (Any, Collection, Dict, Iterable, List, Sequence, Tuple,
+                    Union)
 
 import ocannl
 from ocannl import _native
@@ -17,7 +18,7 @@ from ocannl._tensor import Tensor
 Path = Union[str, "os.PathLike[str]"]
 
 
-def _by_name(call: str, names: Iterable[str]) -> TypeError:
+def by_name(call: str, names: Iterable[str]) -> TypeError:
     """Arrays were not given as keywords."""
     usage = ", ".join(f"{name}=array" for name in names)
     return TypeError(f"arrays are given by name: {call}({usage})")
@@ -50,9 +51,10 @@ def _inputs_of(roots: Sequence[Tensor]) -> Dict[str, Tensor]:
     return inputs
 
 
-def _values(what: str, keys: Sequence[str], given: Dict[str, Any],
-            known: Dict[str, Tensor]) -> List[Any]:
-    """The values of `keys`, of what a caller gave."""
+def check_given(what: str, given: Iterable[str],
+                known: Collection[str]) -> None:
+    """Raises TypeError: the names that a caller gave are not those of inputs.
+    """
     for key in given:
         if key not in known:
             names = ", ".join(known) or "none"
@@ -61,7 +63,6 @@ def _values(what: str, keys: Sequence[str], given: Dict[str, Any],
     for key in known:
         if key not in given:
             raise TypeError(f"{what} needs the input `{key}`: give {key}=array")
-    return [given[key] for key in keys]
 
 
 class _Compiled:
@@ -105,7 +106,9 @@ class _Compiled:
              tier, str(seconds), str(seed), str(threads)],
             input=program, capture_output=True, text=True, check=False)
         if ran.returncode != 0:
-            raise Error(ran.stderr.strip().rpartition("Error: ")[2])
+            raise Error(ran.stderr.strip().rpartition("Error: ")[2] or
+                        "the process that tunes ended with the code "
+                        f"{ran.returncode}")
         report, _, script = ran.stdout.partition(_SCRIPT)
         if script.strip():
             with self.model._lock:
@@ -124,7 +127,7 @@ import os, sys
 sys.path.insert(0, os.path.dirname(sys.argv[1]))
 from ocannl import _native
 tier, seconds, seed, threads = sys.argv[2:]
-report, script, ratio = _native.tune(
+report, script = _native.tune(
     sys.stdin.read(), tier, float(seconds), int(seed), int(threads))
 print(report, script, sep=%r)
 """ % _SCRIPT
@@ -139,9 +142,6 @@ class Step(_Compiled):
     @checked
     def __init__(self, model: ocannl.Model, loss: Tensor,
                  optimiser: Optimiser) -> None:
-        if not isinstance(optimiser, Optimiser):
-            raise TypeError("train() needs an optimiser, such as "
-                            "ocannl.adamw(1e-3)")
         self.model = model
         self._inputs = _inputs_of([loss])
         with model._lock:
@@ -149,7 +149,7 @@ class Step(_Compiled):
                 model._session, loss._node, _native.chain(optimiser.rules),
                 self._rate(model, optimiser.rate),
                 [(name, each._node) for name, each in self._inputs.items()])
-        self._keys = [key for key, _ in self._native.keys()]
+        self._keys = self._native.keys()
 
     @staticmethod
     def _rate(model: ocannl.Model, rate: Union[Rate, Tensor]) -> _native.Node:
@@ -163,13 +163,13 @@ class Step(_Compiled):
         """The loss before the update, of one array for each input: of the
         shape that the input declares, and of its dtype."""
         if arrays:
-            raise _by_name("step", self._inputs)
+            raise by_name("step", self._inputs)
         if len(inputs) == len(self._inputs):
             loss = self._native.run(inputs)
             if loss is not None:
                 return loss
-        values = _values("the step", self._keys, inputs, self._inputs)
-        loss = self._native.run(dict(zip(self._keys, values)))
+        check_given("the step", inputs, self._inputs)
+        loss = self._native.run({key: inputs[key] for key in self._keys})
         assert loss is not None
         return loss
 
@@ -214,12 +214,12 @@ class Predictor(_Compiled):
         """The value of the tensor, or a list of those of several, for one array
         for each input: of any batch, with the other axes of the input."""
         if arrays:
-            raise _by_name("predict", self._inputs)
-        _values("the prediction", [], inputs, self._inputs)
+            raise by_name("predict", self._inputs)
+        check_given("the prediction", inputs, self._inputs)
         rows = {name: self._rows(each, inputs[name])
                 for name, each in self._inputs.items()}
         code = self._code_for(rows)
-        results = code.run([inputs[key] for key, _ in code.keys()])
+        results = code.run([inputs[key] for key in code.keys()])
         if len(self._places) == 1:
             return results[0]
         return [results[place] for place in self._places]
@@ -276,14 +276,13 @@ class Predictor(_Compiled):
 class Generator:
     """What continues sequences of tokens; see Model.generator."""
 
-    __slots__ = ("_native", "_batch")
+    __slots__ = ("_native",)
 
     def __init__(self, logits: Tensor, batch: int, temperature: float,
                  top_k: int) -> None:
         if logits.block is None:
             raise Error(f"`{logits.name}` is not the logits of decoder_only(), "
                         "which continues sequences")
-        self._batch = batch
         with logits.model._lock:
             self._native = _native.Generation(
                 logits.block, logits._node, batch, temperature, top_k)

@@ -19,10 +19,11 @@ import keyword
 import os
 import re
 import threading
-from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
+from typing import (Any, Callable, Dict, Iterator, List, Optional, Tuple,
+                    Union)
 
 from ocannl import _native
-from ocannl._errors import Error, a, checked, here, no_attribute
+from ocannl._errors import Error, checked, here, no_attribute
 from ocannl._handles import Generator, Path, Predictor, Step
 from ocannl._optim import Optimiser
 from ocannl._tensor import Tensor, check_name
@@ -92,34 +93,30 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
                  dtype: str = "f32") -> Tensor:
         """An array that is part of the model: a copy of `values`."""
         check_name(name)
-        where = _native.Where(*here())
-        with self._lock:
-            node = self._session.constant(name, values, rows, dtype, where)
-        made = Tensor(self, [], lambda nodes, training: node)
+        made = self._once(self._session.constant, name, values, rows, dtype)
         self._by_name[made.name] = made
         return made
 
     def step_number(self) -> Tensor:
         """The number of the step, from 0; 0 in predictions. A learning rate may
         be an expression of it: ocannl.sgd(0.1 / (1 + model.step_number()))."""
-        where = _native.Where(*here())
-        with self._lock:
-            node = self._session.step_number(where)
-        return Tensor(self, [], lambda nodes, training: node)
+        return self._once(self._session.step_number)
 
     def uniform(self) -> Tensor:
         """Random numbers in [0, 1), others in each step; the shape is that of
         the use."""
-        where = _native.Where(*here())
-        with self._lock:
-            node = self._session.uniform(where)
-        return Tensor(self, [], lambda nodes, training: node)
+        return self._once(self._session.uniform)
 
     def normal(self) -> Tensor:
         """Random numbers of a standard normal distribution, likewise."""
+        return self._once(self._session.normal)
+
+    def _once(self, make: Callable[..., _native.Node],
+              *options: Any) -> Tensor:
+        """The tensor make(*options, where), also in predictions."""
         where = _native.Where(*here())
         with self._lock:
-            node = self._session.normal(where)
+            node = make(*options, where)
         return Tensor(self, [], lambda nodes, training: node)
 
     @checked
@@ -153,8 +150,8 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
     def _mentioned(self, text: str) -> Dict[str, Tensor]:
         """The tensors of the model that a text names."""
         code = re.sub(r'"[^"]*"', "", text)  # without specs
-        declared = set(re.findall(r"\{\s*(\w+)", code))
-        words = set(re.findall(r"[^\W\d]\w*", code)) - declared
+        declared = set(re.findall(r"\{\s*([\w.]+)", code))
+        words = set(re.findall(r"[^\W\d]\w*(?:\.\w+)*", code)) - declared
         return {name: tensor for name, tensor in self._by_name.items()
                 if name in words}
 
@@ -219,9 +216,7 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
 
     def _own(self, tensor: Tensor) -> None:
         if not isinstance(tensor, Tensor):
-            fix = ("; give several tensors as several arguments"
-                   if isinstance(tensor, (list, tuple)) else "")
-            raise TypeError(f"{a(type(tensor).__name__)} is not a tensor{fix}")
+            raise TypeError  # `checked` says which argument
         if tensor.model is not self:
             raise Error(f"`{tensor.name}` is a tensor of another model; make "
                         "it in this one")
@@ -294,7 +289,7 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
         """16 hexadecimal digits of the names, dtypes, sizes and bits of all
         parameters: equal trainings have equal ones."""
         with self._lock:
-            return _native.params_hash(self._session, list(self))
+            return _native.params_hash(self._session)
 
     @checked
     def save(self, path: Path) -> None:

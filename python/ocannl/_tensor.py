@@ -315,10 +315,8 @@ def number(value: Any) -> Union[int, float]:
 
 def apply_native(make: Callable[..., _native.Node], *operands: Any) -> Tensor:
     """The tensor make(*nodes, where). Operands that are no tensors stay."""
+    model = model_of(operands)
     parents = [each for each in operands if isinstance(each, Tensor)]
-    if not parents:
-        raise TypeError("none of the operands is a tensor")
-    model = parents[0].model
     for parent in parents:
         if parent.model is not model:
             raise Error(f"`{parent.name}` and `{parents[0].name}` are tensors "
@@ -336,11 +334,17 @@ def apply_native(make: Callable[..., _native.Node], *operands: Any) -> Tensor:
 
 def pointwise(op: str, *operands: Operand) -> Tensor:
     """The operation of that name on each cell; operands broadcast."""
+    return apply_mixed(
+        lambda session, *args: _native.pointwise(session, op, list(args[:-1]),
+                                                 args[-1]), *operands)
+
+
+def apply_mixed(make: Callable[..., _native.Node],
+                *operands: Operand) -> Tensor:
+    """The tensor make(session, *nodes and numbers, where)."""
     each = [x if isinstance(x, Tensor) else number(x) for x in operands]
-    model = model_of(each)
-    return apply_native(
-        lambda *args: _native.pointwise(model._session, op, list(args[:-1]),
-                                        args[-1]), *each)
+    session = model_of(each)._session
+    return apply_native(lambda *args: make(session, *args), *each)
 
 
 def model_of(operands: Sequence[Any]) -> Any:
@@ -352,10 +356,7 @@ def model_of(operands: Sequence[Any]) -> Any:
 
 
 def _compose(a: Operand, b: Operand) -> Tensor:
-    each = [x if isinstance(x, Tensor) else number(x) for x in (a, b)]
-    model = model_of(each)
-    return apply_native(
-        lambda x, y, at: _native.compose(model._session, x, y, at), *each)
+    return apply_mixed(_native.compose, a, b)
 
 
 def _reduce(op: Optional[str], accum: str, spec: str, operands: Sequence[Any],

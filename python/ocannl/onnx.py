@@ -8,12 +8,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ocannl import _native
 from ocannl._errors import checked
+from ocannl._handles import Path, by_name, check_given
 
-Path = Union[str, "os.PathLike[str]"]
 # The name, the dtype and the sizes of an input or output.
 Described = Tuple[str, str, Tuple[int, ...]]
 
@@ -52,18 +52,9 @@ class Model:
         dtype. Inputs whose names are not words of Python are in a dictionary:
         model({"x:0": array})."""
         if inputs is not None and not isinstance(inputs, Mapping):
-            usage = ", ".join(f"{name}=array" for name in self._names)
-            raise TypeError(f"arrays are given by name: model({usage})")
+            raise by_name("model", self._names)
         given = {**(inputs or {}), **named}
-        for name in given:
-            if name not in self._names:
-                known = ", ".join(self._names) or "none"
-                raise TypeError(f"the model has no input `{name}`; its inputs "
-                                f"are: {known}")
-        for name in self._names:
-            if name not in given:
-                raise TypeError(f"the model needs the input `{name}`: give "
-                                f"{name}=array")
+        check_given("the model", given, self._names)
         return self._native.run(given)
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What steps, predictions and results can do besides computing: reports, the
-tuner, generation, operators, copies, and documentation. 10 seconds."""
+tuner, generation, operators, copies, and documentation. 11 seconds."""
 
 import copy
 import inspect
@@ -9,11 +9,13 @@ import os
 import pathlib
 import pickle
 import signal
+import subprocess
 import sys
 import threading
 import time
 import types
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -49,6 +51,32 @@ class ReportsTest(unittest.TestCase):
         self.assertNotIn(".grad", of_prediction)
         self.assertIn("step", model.profile())
         self.assertIn("predict", model.profile())
+
+    def test_reports_beside_errors(self):
+        """0.5 s; a lock that both wait for would never end."""
+        model, _, step = xor_model()
+        end = time.monotonic() + 0.5
+
+        def fail():
+            while time.monotonic() < end:
+                with self.assertRaises(ocannl.Error):
+                    step.load("/nonexistent.npz")
+
+        interval = sys.getswitchinterval()
+        self.addCleanup(sys.setswitchinterval, interval)
+        sys.setswitchinterval(1e-6)
+        other = threading.Thread(target=fail)
+        other.start()
+        while time.monotonic() < end:
+            model.tier_report()
+        other.join()
+
+    def test_a_tuning_that_is_killed(self):
+        _, _, step = xor_model(tier="x86")
+        killed = subprocess.CompletedProcess([], -9, "", "")
+        with unittest.mock.patch("subprocess.run", return_value=killed):
+            with self.assertRaisesRegex(ocannl.Error, "code -9"):
+                step.tune(seconds=1)
 
     def test_tuning_keeps_the_bits(self):
         model, scores, step = xor_model(tier="x86", threads=1)

@@ -147,6 +147,13 @@ class TrainingTest(unittest.TestCase):
             again(x=XOR_X, y=XOR_Y)
         self.assertEqual(model.params_hash(), other.params_hash())
 
+    def test_texts_name_tensors_with_dots(self):
+        model = ocannl.Model()
+        x = model.input("x", "2|1")
+        (x * 3).named("u.v")
+        predict = model.predict(model.parse("u.v + 1"))
+        self.assertEqual(predict(x=[[1.0], [2.0]]).tolist(), [[4.0], [7.0]])
+
     def test_parameters_of_pytorch(self):
         path = TEMP / "torch.npz"
         model = ocannl.Model()
