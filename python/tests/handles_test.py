@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What steps, predictions and results can do besides computing: reports, the
 tuner, generation, operators, copies, and documentation. 11 seconds."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Plausible mistakes of a Python user: each is an exception that names the
 thing and the fix, and leaves the model usable. 10 seconds."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The half-moons in Python have the bits that they have in C++: from the same
 points and first values, on every tier. 10 seconds."""

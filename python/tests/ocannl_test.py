@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The Python module: what a user of NumPy and PyTorch would try. 20 seconds."""
 

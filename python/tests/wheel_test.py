@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The wheel in a new virtual environment: pip installs it, and a program of
 examples/python runs outside of the source tree. 20 seconds."""

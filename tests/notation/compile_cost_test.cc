@@ -47,15 +47,17 @@ double Seconds(const std::function<void()>& body) {
 }
 
 // That the time of `work` grows from n to 8n with an exponent of at most 1.15,
-// by the least of five runs of each in turn: other processes only add to it.
+// by the least of five runs of each in turn, and of up to 20 where processes
+// beside this one take the caches: they only add to it.
 void ExpectNearLinear(const std::function<void(int)>& work, int n) {
   double few = 1e9;
   double many = 1e9;
-  for (int run = 0; run < 5; ++run) {
+  auto exponent = [&] { return std::log(many / few) / std::log(8); };
+  for (int run = 0; run < 5 || (run < 20 && exponent() >= 1.15); ++run) {
     few = std::min(few, Seconds([&] { work(n); }));
     many = std::min(many, Seconds([&] { work(8 * n); }));
   }
-  EXPECT_LT(std::log(many / few) / std::log(8), 1.15)
+  EXPECT_LT(exponent(), 1.15)
       << few << " s for " << n << ", " << many << " s for " << 8 * n;
 }
 
