@@ -48,7 +48,7 @@ ROOMS = {
     "ocannl/core": 660,
     "ocannl/core/analysis": 1_600,
     "ocannl/core/assign": 4_350,
-    "ocannl/core/base": 4_520,
+    "ocannl/core/base": 4_570,
     "ocannl/core/cd": 1_350,
     "ocannl/core/codegen": 800,
     "ocannl/core/index": 1_350,
@@ -71,8 +71,8 @@ ROOMS = {
     "ocannl/tiers": 1_300,
     "ocannl/train": 20_200,
     "ocannl/tune": 2_350,
-    "python/native": 2_850,
-    "python/tests": 50,
+    "python/native": 3_300,
+    "python/tests": 60,
 }
 
 # They test the engine, as users can too.
