@@ -139,5 +139,29 @@ TEST(DataParallelLossTest, SumsOfNarrowFloatsAreRoundedOnce) {
   }
 }
 
+// The loss makes its inputs; the parameters are in a context of the caller's.
+TEST(DataParallelLossTest, OfTheCallersInputsAndParameters) {
+  const Backend* backend = *FindTier("interp");
+  const Device device("host", backend);
+  Stream stream(&device);
+  const Context context(&stream);
+  CHECK_OK(context.Write("w", NdArray::Of<float>({1}, {0.5})));
+  auto training = DataParallel::Make(
+      backend, {.n_shards = 2, .owner = &context}, {},
+      [](Model& model, absl::Span<const Tensor>) {
+        const char* x = model.graph.seed() == 42 ? "1" : "3";
+        const std::string loss = absl::StrCat("square({w = 7; o=[1]} - ", x,
+                                              ") ++ \"...|... => 0\"");
+        return absl::StatusOr<Tensor>(MustParseTensor(model.graph, loss));
+      },
+      [](Model& model, Tensor of, const auto&) {
+        return train::SgdUpdate(model, of, Number(model.graph, 0.25), {});
+      });
+  CHECK_OK(training);
+  CHECK_OK(training->Step());
+  EXPECT_THAT(training->MeanLoss(), IsOkAndHolds((0.25 + 6.25) / 2));
+  EXPECT_EQ(context.Read("w")->AsDouble(0), 0.5 + 0.25 * 3);
+}
+
 }  // namespace
 }  // namespace ocannl

@@ -369,7 +369,7 @@ TEST(DataParallelTest, WhatIsWrongIsSaid) {
     EXPECT_FALSE(made.ok());
     return std::string(made.status().message());
   };
-  EXPECT_EQ(error(2, {}, Loss(kLine)), "there are no inputs to shard");
+  EXPECT_THAT(error(0, {}, Loss(kLine)), HasSubstr("0 shards; give 1 shard"));
   EXPECT_EQ(error(0, LinePoints(), Loss(kLine)),
             "input `x`: n_shards is 0; it must be at least 1");
   EXPECT_EQ(error(3, LinePoints(), Loss(kLine)),

@@ -228,9 +228,9 @@ TEST(OneModelTest, WhatTakesNoTurnsIsSaid) {
         made->RunRounds([](int) { return absl::OkStatus(); }).message());
   };
   EXPECT_EQ(error({}), "RunRounds needs Policy::kRoundRobin; call Step");
-  EXPECT_EQ(error({.policy = train::Policy::kRoundRobin}),
-            "1 inputs of 1 shards that take turns; give 1 shard or more, and "
-            "make the inputs in the function of the loss");
+  EXPECT_EQ(
+      error({.policy = train::Policy::kRoundRobin}),
+      "1 inputs of 1 shards; give 1 shard, and make inputs with the loss");
   VirtualDevices devices(*FindTier("interp"), 3);
   EXPECT_EQ(error({.n_shards = 2, .devices = &devices}),
             "there are 3 devices for 2 shards; give as many");

@@ -77,11 +77,11 @@ std::string DataParallel::Shard::DescribeParameters() {
   return absl::StrJoin(
       AllParameters(model, loss), ", ", [&](std::string* out, Tensor p) {
         Array array = ValueArray(model.graph, model.shapes, p.id);
-        const bool is_trained =
-            absl::c_any_of(trained, [&](Tensor t) { return t.id == p.id; });
         absl::StrAppend(out, array.name, " : ",
-                        DescribeArray(array.dtype, array.dims),
-                        is_trained ? "" : " (frozen)");
+                        DescribeArray(array.dtype, array.dims));
+        if (absl::c_none_of(trained, [&](Tensor t) { return t.id == p.id; })) {
+          absl::StrAppend(out, " (frozen)");
+        }
       });
 }
 
@@ -102,12 +102,11 @@ absl::StatusOr<DataParallel> DataParallel::Make(
   made.n_shards_ = options.n_shards;
   const bool one_model = options.policy == Policy::kRoundRobin;
   std::vector<std::vector<NdArray>> batch;
-  if (!one_model) {
-    OCANNL_ASSIGN_OR_RETURN(batch, ShardBatch(inputs, options.n_shards));
-  } else if (!inputs.empty() || options.n_shards < 1) {
+  if (inputs.empty() ? options.n_shards < 1 : one_model) {
     return UserError(inputs.size(), " inputs of ", options.n_shards,
-                     " shards that take turns; give 1 shard or more, and make ",
-                     "the inputs in the function of the loss");
+                     " shards; give 1 shard, and make inputs with the loss");
+  } else if (!inputs.empty()) {
+    OCANNL_ASSIGN_OR_RETURN(batch, ShardBatch(inputs, options.n_shards));
   }
   OCANNL_RETURN_IF_ERROR(made.OpenDevices(backend, options));
   for (size_t k = 0; k < (one_model ? 1 : made.contexts_.size()); ++k) {
@@ -148,6 +147,7 @@ absl::Status DataParallel::OpenDevices(const Backend* backend,
     contexts_.push_back((*devices_)[k].context);
     order_.push_back(k);
   }
+  if (options.owner != nullptr) contexts_[0] = *options.owner;
   absl::c_stable_partition(order_,
                            [&](size_t k) { return !(*devices_)[k].is_inline; });
   return absl::OkStatus();
@@ -200,9 +200,9 @@ absl::Status DataParallel::LinkOwner(const UpdateOf& update_of) {
   OCANNL_ASSIGN_OR_RETURN(UpdateCode code,
                           update_of(owner.model, owner.loss, owner.scale));
   OCANNL_RETURN_IF_ERROR(KeepGradients(parameters_, code.update).status());
-  OCANNL_RETURN_IF_ERROR(
-      RunInit(owner.model, owner.loss, std::move(code.init), OwnerContext())
-          .status());
+  OCANNL_RETURN_IF_ERROR(RunMissingInit(owner.model, owner.loss, OwnerContext(),
+                                        std::move(code.init))
+                             .status());
   OCANNL_ASSIGN_OR_RETURN(update_, ToRoutine(OwnerContext(), code.update, {}));
   return absl::OkStatus();
 }

@@ -80,6 +80,8 @@ struct DataParallelOptions {
   VirtualDevices* devices = nullptr;
   // Null: this process has all shards. It must outlive the training.
   Communicator* communicator = nullptr;
+  // Where the owner's parameters are; null: in the context of the first device.
+  const Context* owner = nullptr;
   // The loss in the owner's context becomes that of all shards, reduced as
   // gradients are. It can be read there without waiting for other shards.
   bool merge_loss = false;
@@ -111,11 +113,12 @@ class DataParallel {
   DataParallel(DataParallel&&) noexcept;
   ~DataParallel();
 
-  // Builds and links all shards, and gives the owner's parameters their first
-  // values. `backend` must outlive it. Errors: those of ShardAlong, GradUpdate,
-  // ToRoutine and the two functions; inputs of different lengths; a loss with
-  // other parameters on another shard. Also errors: fewer shards than ranks;
-  // ranks with different trainings.
+  // Builds and links all shards, and gives those of the owner's parameters that
+  // have no values their first ones. Without inputs, the function of the loss
+  // makes them. `backend` must outlive it. Errors: those of ShardAlong,
+  // GradUpdate, ToRoutine and the two functions; inputs of different lengths;
+  // no shards; a loss with other parameters on another shard. Also errors:
+  // fewer shards than ranks; ranks with different trainings.
   static absl::StatusOr<DataParallel> Make(const Backend* backend,
                                            const DataParallelOptions& options,
                                            absl::Span<const BatchInput> inputs,

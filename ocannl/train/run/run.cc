@@ -33,7 +33,8 @@ absl::StatusOr<Context> RunInit(Model& model, Tensor t, Assignments also,
 }
 
 absl::StatusOr<Context> RunMissingInit(Model& model, Tensor t,
-                                       const Context& context) {
+                                       const Context& context,
+                                       Assignments also) {
   OCANNL_RETURN_IF_ERROR(CheckIsIn(model, t));
   OCANNL_RETURN_IF_ERROR(InferUses(model.graph, {t.id}, model.shapes));
   std::vector<TensorId> missing;
@@ -42,7 +43,8 @@ absl::StatusOr<Context> RunMissingInit(Model& model, Tensor t,
     const auto info = context.InfoOf(p.node().name);
     if (!info.ok() || !info->written) missing.push_back(p.id);
   }
-  return RunFirstValues(model.graph, model.shapes, missing, {}, context);
+  return RunFirstValues(model.graph, model.shapes, missing, std::move(also),
+                        context);
 }
 
 absl::Status SyncRun(Routine& routine) {

@@ -31,7 +31,8 @@ absl::StatusOr<Context> RunInit(Model& model, Tensor t, Assignments also,
 // The same for the parameters that `context` has no values of. The others keep
 // theirs. Errors: those of InitParams, ToRoutine and of a run.
 absl::StatusOr<Context> RunMissingInit(Model& model, Tensor t,
-                                       const Context& context);
+                                       const Context& context,
+                                       Assignments also = {});
 
 // Runs the routine and returns when it is done. Errors: those of Routine::Run
 // and of the run (Backend::RunStatus).
