@@ -23,21 +23,6 @@ std::string FreshName(const std::string& kind) {
   return count == 1 ? kind : absl::StrCat(kind, count);
 }
 
-std::vector<Slot> SlotsOf(const LoopProgram& program,
-                          const CompiledCode::Inputs& inputs) {
-  std::vector<Slot> slots;
-  for (const auto& [key, node] : inputs) {
-    const std::string& name = node.tensor.node().name;
-    const auto buffer = absl::c_find_if(
-        program.buffers,
-        [&](const loop_ir::Buffer& b) { return b.name == name; });
-    if (buffer == program.buffers.end()) continue;  // the code does not read it
-    slots.push_back(
-        {name, key, absl::StrCat("`", key, "`"), buffer->dtype, buffer->dims});
-  }
-  return slots;
-}
-
 // Why `dims` are not those of the slot, and what to do.
 [[noreturn]] void RaiseShape(const Slot& slot, const ArrayView::Sizes& dims) {
   const bool has_batch =
@@ -65,7 +50,26 @@ CompiledCode::CompiledCode(SessionPtr session, const std::string& kind)
 
 void CompiledCode::SetRoutine(Routine routine, const Inputs& inputs) {
   routine_.emplace(std::move(routine));
-  slots_ = SlotsOf(routine_->program(), inputs);
+  SetSlots(routine_->program(), inputs);
+}
+
+void CompiledCode::SetSlots(const LoopProgram& program, const Inputs& inputs) {
+  for (const auto& [key, node] : inputs) {
+    const std::string& name = node.tensor.node().name;
+    const auto buffer = absl::c_find_if(
+        program.buffers,
+        [&](const loop_ir::Buffer& b) { return b.name == name; });
+    if (buffer == program.buffers.end()) continue;  // the code does not read it
+    slots_.push_back(
+        {name, key, absl::StrCat("`", key, "`"), buffer->dtype, buffer->dims});
+  }
+}
+
+void CompiledCode::CheckIsOne() const {
+  if (routine_) return;
+  Raise(
+      "a step of several shards has a program for each, which are not shown "
+      "or tuned together; model.train(loss, optimiser) without shards has one");
 }
 
 std::vector<std::string> CompiledCode::Keys() const {
@@ -106,6 +110,7 @@ std::optional<StaticRef> CompiledCode::StepNumber() const {
 }
 
 std::map<std::string, std::string> CompiledCode::Explain() const {
+  CheckIsOne();
   const Explanation explained = Check(ExplainCode(code_, {}));
   std::map<std::string, std::string> stages;
   for (const StageText& stage : explained.stages) {
@@ -124,6 +129,7 @@ std::map<std::string, std::string> CompiledCode::Explain() const {
 }
 
 std::string CompiledCode::ProfileText() const {
+  CheckIsOne();
   if (!session_->profile) {
     Raise("no time is measured; make the model with profile=True");
   }
@@ -137,6 +143,7 @@ std::string CompiledCode::ProfileText() const {
 }
 
 std::string CompiledCode::ProgramText() const {
+  CheckIsOne();
   return Print(Check(ProgramOf(code_)));
 }
 

@@ -32,10 +32,13 @@ class CompiledCode {
  public:
   using Inputs = std::vector<std::pair<std::string, Node>>;
 
+  virtual ~CompiledCode() = default;  // pybind11 casts between equal addresses
+
   // The keys of the inputs that the code reads.
   std::vector<std::string> Keys() const;
 
-  // The stages of the code as text, by name.
+  // The stages of the code as text, by name. Raises ocannl.Error, as others
+  // below: there are several routines.
   std::map<std::string, std::string> Explain() const;
 
   // Where the time of its runs went, as a table. Raises ocannl.Error: the
@@ -50,6 +53,11 @@ class CompiledCode {
   CompiledCode(SessionPtr session, const std::string& kind);
 
   void SetRoutine(Routine routine, const Inputs& inputs);
+  // Of those `inputs` that the program reads.
+  void SetSlots(const LoopProgram& program, const Inputs& inputs);
+
+  // Raises ocannl.Error: there are several routines, and no code_.
+  void CheckIsOne() const;
 
   // The optimised program after a script of rewrites. Error: a line is refused.
   absl::StatusOr<Routine> Rewritten(const std::string& script) const;

@@ -30,9 +30,10 @@ UserLine::operator SourceLocation() const {
   return {.file = files->insert(file).first->c_str(), .line = line};
 }
 
-Session::Session(const std::string& tier, uint32_t seed, int threads,
+Session::Session(const std::string& tier, uint32_t seed, int most_threads,
                  bool measures)
     : profile(measures),
+      threads(most_threads),
       device("host",
              Check(FindTier(tier, {.threads = threads, .profile = profile}))),
       training{.step = model.graph.AddStatic("step", std::nullopt)},

@@ -43,6 +43,7 @@ struct Session {
   Session(const std::string& tier, uint32_t seed, int threads, bool profile);
 
   bool profile;
+  int threads;  // that run one routine; 0: one a processor
   // To be called before native work: threads do not survive a fork.
   void CheckProcess() const;
 

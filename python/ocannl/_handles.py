@@ -16,6 +16,7 @@ from ocannl._optim import Optimiser, Rate
 from ocannl._tensor import Tensor
 
 Path = Union[str, "os.PathLike[str]"]
+_Shard = Tuple[_native.Node, List[Tuple[str, _native.Node]]]
 
 
 def by_name(call: str, names: Iterable[str]) -> TypeError:
@@ -49,6 +50,56 @@ def _inputs_of(roots: Sequence[Tensor]) -> Dict[str, Tensor]:
         if inputs.setdefault(name, tensor) is not tensor:
             raise Error(f"two inputs are called `{name}`; give them two names")
     return inputs
+
+
+def _built(model: ocannl.Model, order: Sequence[Tensor], rows: Dict[str, str],
+           training: bool) -> Dict[int, _native.Node]:
+    """The nodes of tensors that are built again, where the inputs have other
+    rows."""
+    nodes: Dict[int, _native.Node] = {}
+    for tensor in order:
+        if tensor.input is not None:
+            name, declared, dtype = tensor.input
+            nodes[id(tensor)] = model._session.input(
+                name, rows.get(name, declared), dtype, _native.Where(*here()))
+            continue
+        nodes[id(tensor)] = tensor._apply(
+            [nodes[id(parent)] for parent in tensor.parents], training)
+    return nodes
+
+
+def _shards_of(inputs: Dict[str, Tensor], shards: int,
+               reduction: str) -> Dict[str, str]:
+    """The rows of a shard of each input that has a batch."""
+    if reduction not in ("mean", "sum"):
+        raise Error(f"reduction={reduction!r}; give \"mean\" or \"sum\", which "
+                    "the loss is over its examples")
+    if not 1 <= shards <= 1024:
+        raise Error(f"shards={shards}; give 1 to 1024")
+    parts, sizes = {}, {}
+    for name, tensor in inputs.items():
+        assert tensor.input is not None
+        batch, bar, rest = tensor.input[1].rpartition("|")
+        if not batch.strip():
+            continue  # each shard has all of it
+        first, comma, others = batch.partition(",")
+        sizes[name] = int(first)
+        parts[name] = f"{int(first) // shards}{comma}{others}{bar}{rest}"
+    if shards == 1:
+        return {}
+    if not parts:
+        raise Error(f"{shards} shards divide a batch, but no input has one; "
+                    "declare one: model.input(name, \"32|2\")")
+    if len(set(sizes.values())) > 1:
+        raise Error(f"{shards} shards divide one batch, but the inputs have "
+                    f"batches of the sizes {sizes}; give all the same")
+    name, size = next(iter(sizes.items()))
+    if size % shards != 0:
+        fitting = [k for k in range(1, min(size, 64) + 1) if size % k == 0]
+        raise Error(f"`{name}` has a batch of {size}, which {shards} shards do "
+                    f"not divide; give {', '.join(map(str, fitting))}, or "
+                    "another batch")
+    return parts
 
 
 def check_given(what: str, given: Iterable[str],
@@ -140,16 +191,33 @@ class Step(_Compiled):
     __slots__ = ("_native", "_keys", "__weakref__")
 
     @checked
-    def __init__(self, model: ocannl.Model, loss: Tensor,
-                 optimiser: Optimiser) -> None:
+    def __init__(self, model: ocannl.Model, loss: Tensor, optimiser: Optimiser,
+                 shards: int = 1, reduction: str = "mean") -> None:
         self.model = model
         self._inputs = _inputs_of([loss])
+        rules = _native.chain(optimiser.rules)
+        parts = _shards_of(self._inputs, shards, reduction)
         with model._lock:
-            self._native = _native.Step(
-                model._session, loss._node, _native.chain(optimiser.rules),
-                self._rate(model, optimiser.rate),
-                [(name, each._node) for name, each in self._inputs.items()])
+            rate = self._rate(model, optimiser.rate)
+            if shards == 1:
+                self._native = _native.Step(
+                    model._session, self._shard(loss, {}), rules, rate)
+            else:
+                self._native = _native.Step(
+                    model._session,
+                    [self._shard(loss, parts) for _ in range(shards)],
+                    list(parts), reduction == "sum", rules, rate)
         self._keys = self._native.keys()
+
+    def _shard(self, loss: Tensor, rows: Dict[str, str]) -> _Shard:
+        """The loss and the inputs, which are built again where some have other
+        rows."""
+        if not rows:
+            return loss._node, [(name, each._node)
+                                for name, each in self._inputs.items()]
+        nodes = _built(self.model, _in_order([loss]), rows, True)
+        return nodes[id(loss)], [(name, nodes[id(each)])
+                                 for name, each in self._inputs.items()]
 
     @staticmethod
     def _rate(model: ocannl.Model, rate: Union[Rate, Tensor]) -> _native.Node:
@@ -256,15 +324,7 @@ class Predictor(_Compiled):
         with self.model._lock:
             if key in self._compiled:  # by another thread
                 return self._compiled[key]
-            nodes: Dict[int, _native.Node] = {}
-            for tensor in self._order:
-                if tensor.input is not None:
-                    name, _, dtype = tensor.input
-                    nodes[id(tensor)] = self.model._session.input(
-                        name, rows[name], dtype, _native.Where(*here()))
-                    continue
-                nodes[id(tensor)] = tensor._apply(
-                    [nodes[id(parent)] for parent in tensor.parents], False)
+            nodes = _built(self.model, self._order, rows, False)
             self._compiled[key] = _native.Forward(
                 self.model._session,
                 [nodes[id(output)] for output in self._outputs],

@@ -105,11 +105,24 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
     def uniform(self) -> Tensor:
         """Random numbers in [0, 1), others in each step; the shape is that of
         the use."""
-        return self._once(self._session.uniform)
+        return self._random(self._session.uniform)
 
     def normal(self) -> Tensor:
         """Random numbers of a standard normal distribution, likewise."""
-        return self._once(self._session.normal)
+        return self._random(self._session.normal)
+
+    def _random(self, make: Callable[..., _native.Node]) -> Tensor:
+        """The same in predictions; each shard of a step has its own."""
+        where = _native.Where(*here())
+        first: List[_native.Node] = []
+
+        def apply(nodes: List[_native.Node], training: bool) -> _native.Node:
+            if not first:
+                first.append(make(where))
+                return first[0]
+            return make(where) if training else first[0]
+
+        return Tensor(self, [], apply)
 
     def _once(self, make: Callable[..., _native.Node],
               *options: Any) -> Tensor:
@@ -165,11 +178,18 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
     # What runs.
 
     @checked
-    def train(self, loss: Tensor, optimiser: Optimiser) -> Step:
+    def train(self, loss: Tensor, optimiser: Optimiser, *, shards: int = 1,
+              reduction: str = "mean") -> Step:
         """Compiles one step that makes `loss`, of one cell, smaller. Parameters
-        that have no values get their first ones."""
+        that have no values get their first ones.
+
+        `shards` parts of each batch are computed at the same time, by as many
+        threads as the model has, and their gradients are averaged, or added
+        with reduction="sum", where the loss is a sum over the examples. The
+        bits depend on the number of shards, and not on that of threads.
+        """
         self._own(loss)
-        return Step(self, loss, optimiser)
+        return Step(self, loss, optimiser, shards, reduction)
 
     @checked
     def predict(self, *outputs: Tensor) -> Predictor:

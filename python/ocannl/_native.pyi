@@ -2,7 +2,7 @@
 """What is compiled. Import ocannl instead."""
 
 from typing import (Any, Dict, Iterator, List, Optional, Sequence,
-                    Tuple, Union)
+                    Tuple, Union, overload)
 
 class Array:
     """An array on the host that Python owns. NumPy and others share its memory
@@ -105,8 +105,15 @@ class Code:
 
 class Step(Code):
     count: int
-    def __init__(self, session: Session, loss: Node, rule: Rule, rate: Node,
-                 inputs: List[Tuple[str, Node]]) -> None: ...
+    @overload
+    def __init__(self, session: Session,
+                 whole: Tuple[Node, List[Tuple[str, Node]]], rule: Rule,
+                 rate: Node) -> None: ...
+    @overload
+    def __init__(self, session: Session,
+                 shards: List[Tuple[Node, List[Tuple[str, Node]]]],
+                 divided: List[str], is_sum: bool, rule: Rule,
+                 rate: Node) -> None: ...
     def run(self, inputs: Dict[str, Any]) -> Optional[Loss]: ...
     def rewrite(self, script: str) -> None: ...
     def save(self, path: str) -> None: ...
