@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/cancellation.h"
 #include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/base/wanted_debug_symbols.h"
 #include "ocannl/core/loop/canonical_text.h"
@@ -267,6 +268,7 @@ absl::StatusOr<CompiledProgram> X86Backend::CompileNew(
         program, isa_,
         {.skip = options_.skip, .refused = &refused, .fault = options_.fault});
   }();
+  OCANNL_RETURN_IF_ERROR(CheckNotCancelled());
   for (const Refusal& refusal : refused) Note(program, Text(refusal));
   if (options_.fault) {
     OCANNL_RETURN_IF_ERROR(options_.fault("assemble", scheduled));

@@ -10,6 +10,7 @@
 #include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/cancellation.h"
 #include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/base/user_error.h"
 #include "ocannl/core/loop/verify.h"
@@ -94,6 +95,7 @@ absl::StatusOr<LoopProgram> Optimize(LoopProgram program,
   for (const Pass& pass : kPasses) {
     if (options.limit >= 0 && ran >= options.limit) break;
     if (options.Allows(pass)) {
+      OCANNL_RETURN_IF_ERROR(CheckNotCancelled());
       const TraceSpan span("pass", pass.name);
       program = pass.run(std::move(program));
       ++ran;

@@ -11,6 +11,7 @@
 #include "ocannl/core/base/float_environment.h"
 #include "ocannl/core/base/near_names.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/cancellation.h"
 #include "ocannl/core/base/user_error.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/loop/loop.h"
@@ -166,6 +167,7 @@ absl::StatusOr<Routine> Context::LinkTo(
 absl::StatusOr<std::shared_ptr<const Executable>> Context::Compile(
     const LoopProgram& program) const {
   DefaultFloatEnvironment guard;  // a tier may fold constants
+  OCANNL_RETURN_IF_ERROR(CheckNotCancelled());
   return stream().device().backend().Compile(program);
 }
 

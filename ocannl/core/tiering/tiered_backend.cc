@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/cancellation.h"
 #include "ocannl/core/loop/canonical_text.h"
 
 namespace ocannl {
@@ -139,6 +140,7 @@ absl::StatusOr<std::shared_ptr<TieredCode>> TieredBackend::CodeOf(
   auto code = std::make_shared<TieredCode>(
       program, &tiering_, options_.background ? &thread_ : nullptr);
   OCANNL_RETURN_IF_ERROR(code->Start());
+  OCANNL_RETURN_IF_ERROR(CheckNotCancelled());  // a tier may have left it
   std::lock_guard<std::mutex> lock(mutex_);
   // Another thread may have come first.
   if (cache_.Find(key) == nullptr) cache_.Insert(std::move(key), code);

@@ -12,6 +12,7 @@
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/analysis/promises.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/cancellation.h"
 #include "ocannl/core/base/system/trace_events.h"
 #include "ocannl/core/loop/verify.h"
 #include "ocannl/core/loop/walk.h"
@@ -263,6 +264,7 @@ absl::Status ForPasses(State& state,
                        absl::FunctionRef<absl::Status(const Pass&)> run) {
   for (const Pass& pass : kPasses) {
     if (absl::c_linear_search(state.options.skip, pass.name)) continue;
+    if (IsCancelled()) break;
     const TraceSpan span("pass", pass.name);
     OCANNL_RETURN_IF_ERROR(run(pass));
   }

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/cancellation.h"
 #include "ocannl/jit/vcode/passes/nest_form.h"
 #include "ocannl/jit/vcode/passes/passes.h"
 #include "ocannl/jit/vcode/select/select.h"
@@ -120,6 +121,7 @@ absl::StatusOr<std::vector<Nest>> LowerToVcode(
       }
       first->second = {nests.size(), std::move(form)};
     }
+    OCANNL_RETURN_IF_ERROR(CheckNotCancelled());
     Nest nest = Select(program, block, isa, has_lines);
     if (const For* shared = FindSharedLoop(block)) {
       CHECK_EQ(nest.loops[0].iterator, shared->iterator);
