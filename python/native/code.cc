@@ -48,8 +48,9 @@ absl::StatusOr<LoopProgram> ProgramOf(const Assignments& code) {
 CompiledCode::CompiledCode(SessionPtr session, const std::string& kind)
     : session_(std::move(session)), name_(FreshName(kind)) {}
 
-void CompiledCode::SetRoutine(Routine routine, const Inputs& inputs) {
-  routine_.emplace(std::move(routine));
+void CompiledCode::SetCode(Compiled made, const Inputs& inputs) {
+  code_ = std::move(made.code);
+  routine_ = std::move(made.routine);
   SetSlots(routine_->program(), inputs);
 }
 

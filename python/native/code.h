@@ -8,6 +8,7 @@
 #include <pybind11/pybind11.h>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,7 +29,8 @@ struct Slot {
   Dims dims;
 };
 
-class CompiledCode {
+// Its work on arrays keeps it alive.
+class CompiledCode : public std::enable_shared_from_this<CompiledCode> {
  public:
   using Inputs = std::vector<std::pair<std::string, Node>>;
 
@@ -52,7 +54,12 @@ class CompiledCode {
   // `kind` is the name of the code; a number is put behind one that is taken.
   CompiledCode(SessionPtr session, const std::string& kind);
 
-  void SetRoutine(Routine routine, const Inputs& inputs);
+  // What a compilation makes.
+  struct Compiled {
+    Assignments code;
+    std::optional<Routine> routine;
+  };
+  void SetCode(Compiled made, const Inputs& inputs);
   // Of those `inputs` that the program reads.
   void SetSlots(const LoopProgram& program, const Inputs& inputs);
 

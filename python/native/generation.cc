@@ -9,6 +9,7 @@
 
 #include "python/native/arrays.h"
 #include "python/native/blocks.h"
+#include "python/native/interruptible.h"
 #include "python/native/session.h"
 
 namespace py = pybind11;
@@ -26,43 +27,44 @@ class Generation {
     if (block.next == nullptr) {
       Raise("only the logits of decoder_only() are continued token by token");
     }
-    Session& s = *session_;
     const train::GeneratorOptions options = {
         .length = block.length,
         .batch = batch,
         .sample = {.temperature = temperature, .top_k = top_k}};
-    absl::StatusOr<train::Generator> made = absl::UnknownError("");
-    {
-      const Unlocked unlocked(s);
-      made = train::WithoutRootnessCheck(
-          s.model, [&] { return Make(block, logits, options); });
-    }
-    generator_.emplace(Check(std::move(made)));
+    generator_ = std::make_shared<std::optional<train::Generator>>();
+    Check(Interruptible(session_, [=, s = session_, made = generator_] {
+      return train::WithoutRootnessCheck(
+          s->model, [&] { return Make(block, logits, options, *made); });
+    }));
   }
 
   py::object Run(const py::object& prompt, int64_t count) {
     session_->CheckProcess();
-    const NdArray given = ArrayOf(ViewOf(prompt, DType::kI32, "`prompt`"));
-    absl::StatusOr<NdArray> more;
-    {
-      const Unlocked unlocked(*session_);
-      more = generator_->Generate(given, count);
-    }
-    return ToPython(Check(std::move(more)));
+    const auto more = std::make_shared<NdArray>();
+    Check(Interruptible(
+        session_, [=, generator = generator_,
+                   given = ArrayOf(ViewOf(prompt, DType::kI32, "`prompt`"))]() {
+          absl::StatusOr<NdArray> tokens = (*generator)->Generate(given, count);
+          if (tokens.ok()) *more = *std::move(tokens);
+          return tokens.status();
+        }));
+    return ToPython(*more);
   }
 
  private:
-  static absl::StatusOr<train::Generator> Make(
-      const Block& block, const Node& logits,
-      const train::GeneratorOptions& options) {
+  static absl::Status Make(const Block& block, const Node& logits,
+                           const train::GeneratorOptions& options,
+                           std::optional<train::Generator>& made) {
     Session& s = *block.session;
     OCANNL_ASSIGN_OR_RETURN(
         s.context, train::RunMissingInit(s.model, logits.tensor, s.context));
-    return train::Generator::Make(s.model, options, block.next, s.context);
+    OCANNL_ASSIGN_OR_RETURN(
+        made, train::Generator::Make(s.model, options, block.next, s.context));
+    return absl::OkStatus();
   }
 
   SessionPtr session_;
-  std::optional<train::Generator> generator_;
+  std::shared_ptr<std::optional<train::Generator>> generator_;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/train/checkpoint/torch_names.h"
 #include "ocannl/train/graph/params_hash.h"
 #include "python/native/arrays.h"
@@ -62,18 +63,19 @@ void SetParameter(Session& session, const std::string& name,
                        absl::StrJoin(dims, ", "), "), not (",
                        absl::StrJoin(array.dims(), ", "), ")"));
   }
-  const std::lock_guard working(session.working);
-  Check(session.context.Write(name, array, Context::Unused::kIsLeft));
+  Check(DoUnlocked(session, [&] {
+    return session.context.Write(name, array, Context::Unused::kIsLeft);
+  }));
 }
 
 py::object GetParameter(Session& session, const std::string& name) {
-  const std::lock_guard working(session.working);
   const Tensor p = ParameterOf(session, name);
-  if (!IsWritten(session, p)) {
-    Raise(absl::StrCat("`", name, "` has no value yet: call train() or ",
-                       "predict() first"));
-  }
-  return py::cast(Check(ReadArray(session.context, name)));
+  using Read = absl::StatusOr<std::shared_ptr<HostArray>>;
+  return py::cast(Check(DoUnlocked(session, [&]() -> Read {
+    if (IsWritten(session, p)) return ReadArray(session.context, name);
+    return UserError("`", name, "` has no value yet: call train() or ",
+                     "predict() first");
+  })));
 }
 
 std::vector<Tensor> WrittenParameters(Session& session) {
@@ -109,9 +111,11 @@ void Load(
     for (const auto& [ours, theirs] : *rename) rules.push_back({ours, theirs});
     options.rename = train::PyTorchNames(std::move(rules));
   }
-  const std::lock_guard working(session->working);
-  Check(train::RestoreParams(path, session->model, WrittenParameters(*session),
-                             session->context, options));
+  Check(DoUnlocked(*session, [&] {
+    return train::RestoreParams(path, session->model,
+                                WrittenParameters(*session), session->context,
+                                options);
+  }));
 }
 
 }  // namespace
@@ -143,12 +147,14 @@ void BindParameters(py::module_& module) {
       [](const SessionPtr& session, const std::string& name,
          const py::object& values) { SetParameter(*session, name, values); });
   module.def("params_hash", [](const SessionPtr& session) {
-    const std::lock_guard working(session->working);
-    return Check(train::ParamsHash(session->context, ParametersOf(*session)));
+    return Check(DoUnlocked(*session, [&] {
+      return train::ParamsHash(session->context, ParametersOf(*session));
+    }));
   });
   module.def("save", [](const SessionPtr& session, const std::string& path) {
-    const std::lock_guard working(session->working);
-    Check(train::SaveParams(path, WrittenArrays(*session), session->context));
+    Check(DoUnlocked(*session, [&] {
+      return train::SaveParams(path, WrittenArrays(*session), session->context);
+    }));
   });
   module.def("load", &Load);
 }

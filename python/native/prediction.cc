@@ -9,6 +9,7 @@
 #include "ocannl/train/run/forward_all.h"
 #include "python/native/arrays.h"
 #include "python/native/code.h"
+#include "python/native/interruptible.h"
 #include "python/native/session.h"
 
 namespace py = pybind11;
@@ -16,56 +17,52 @@ namespace py = pybind11;
 namespace ocannl::python {
 namespace {
 
+using HostArrays = std::vector<std::shared_ptr<HostArray>>;
+
 class Forward : public CompiledCode {
  public:
   Forward(SessionPtr session, const std::vector<Node>& outputs,
           const Inputs& inputs)
-      : CompiledCode(std::move(session), "predict"), outputs_(outputs) {
+      : CompiledCode(std::move(session), "predict") {
     session_->CheckProcess();
-    Session& s = *session_;
-    for (Node& output : outputs_) {
-      const TensorNode& node = output.tensor.node();
+    std::vector<Tensor> tensors;
+    for (const Node& output : outputs) {
       // The code of a leaf is empty: that of a copy is not.
-      if (OperandsOf(node.source).empty()) {
-        output.tensor = Stretch(output.tensor);
-      }
-      names_.push_back(output.tensor.node().name);
+      const bool is_leaf = OperandsOf(output.tensor.node().source).empty();
+      const Tensor& tensor = tensors.emplace_back(
+          is_leaf ? Stretch(output.tensor) : output.tensor);
+      names_.push_back(tensor.node().name);
     }
-    absl::StatusOr<Routine> routine = absl::UnknownError("");
-    {
-      const Unlocked unlocked(s);
-      routine =
-          train::WithoutRootnessCheck(s.model, [&] { return Compile(s); });
-    }
-    SetRoutine(Check(std::move(routine)), inputs);
+    const auto made = std::make_shared<Compiled>();
+    Check(Interruptible(session_, [=, s = session_, name = name_] {
+      return train::WithoutRootnessCheck(
+          s->model, [&] { return Compile(*s, name, tensors, *made); });
+    }));
+    SetCode(std::move(*made), inputs);
     SetStepNumber();
   }
 
-  std::vector<std::shared_ptr<HostArray>> Run(
-      const std::vector<py::object>& values) {
-    session_->CheckProcess();
-    const Context& context = routine_->context();
-    const std::vector<ArrayView> views = ViewsOf(values);
-    std::vector<std::shared_ptr<HostArray>> read;
-    absl::Status status;
-    {
-      const Unlocked unlocked(*session_);
-      status = Write(views);
-      if (status.ok()) status = routine_->Run();
-      for (const std::string& name : names_) {
-        if (!status.ok()) break;
-        auto array = ReadArray(context, name);
-        status = array.status();
-        if (array.ok()) read.push_back(*std::move(array));
-      }
-    }
-    Check(status);
-    return read;
+  static HostArrays Run(const std::shared_ptr<Forward>& code,
+                        const std::vector<py::object>& values) {
+    code->session_->CheckProcess();
+    const auto read = std::make_shared<HostArrays>();
+    Check(code->pace_.Do(
+        code->session_,
+        [code, read, views = code->ViewsOf(values)]() -> absl::Status {
+          OCANNL_RETURN_IF_ERROR(code->Write(views));
+          OCANNL_RETURN_IF_ERROR(code->routine_->Run());
+          for (const std::string& name : code->names_) {
+            OCANNL_ASSIGN_OR_RETURN(read->emplace_back(),
+                                    ReadArray(code->routine_->context(), name));
+          }
+          return absl::OkStatus();
+        }));
+    return std::move(*read);
   }
 
   void Rewrite(const std::string& script) {
-    const std::lock_guard working(session_->working);
-    routine_.emplace(Check(Rewritten(script)));
+    routine_.emplace(
+        Check(DoUnlocked(*session_, [&] { return Rewritten(script); })));
     SetStepNumber();
   }
 
@@ -75,19 +72,21 @@ class Forward : public CompiledCode {
     if (std::optional<StaticRef> step = StepNumber()) Check(step->Set(0));
   }
 
-  absl::StatusOr<Routine> Compile(Session& s) {
-    std::vector<Tensor> tensors;
-    for (const Node& output : outputs_) tensors.push_back(output.tensor);
-    OCANNL_ASSIGN_OR_RETURN(code_, train::ForwardAll(s.model, tensors, name_));
+  static absl::Status Compile(Session& s, const std::string& name,
+                              const std::vector<Tensor>& tensors,
+                              Compiled& made) {
+    OCANNL_ASSIGN_OR_RETURN(made.code,
+                            train::ForwardAll(s.model, tensors, name));
     for (Tensor tensor : tensors) {
       OCANNL_ASSIGN_OR_RETURN(
           s.context, train::RunMissingInit(s.model, tensor, s.context));
     }
-    return ToRoutine(s.context, code_, {});
+    OCANNL_ASSIGN_OR_RETURN(made.routine, ToRoutine(s.context, made.code, {}));
+    return absl::OkStatus();
   }
 
-  std::vector<Node> outputs_;
-  std::vector<std::string> names_;  // theirs, when the code was made
+  std::vector<std::string> names_;  // of the outputs, when the code was made
+  Pace pace_;
 };
 
 }  // namespace

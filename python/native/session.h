@@ -57,12 +57,11 @@ struct Session {
   // the updates of the blocks that its loss was computed through.
   std::vector<TensorId> updated_with;
   int64_t process;
-  // Held by native work on the arrays. Its holder does not wait for Python's
-  // lock. Recursive: an exception that it raises may start the garbage
-  // collection of Python, whose finalisers may use the model. What changes the
-  // graph, and compilations, are for one thread at a time: model._lock in
-  // Python.
-  mutable std::recursive_mutex working;
+  // Held by native work on the arrays. Its holder neither waits for Python's
+  // lock nor calls Python: an exception may start the garbage collection, whose
+  // finalisers may use the model. What changes the graph, and compilations, are
+  // for one thread at a time: model._lock in Python.
+  mutable std::mutex working;
 };
 
 // Native work on the arrays of a session, without Python's lock, one thread at
@@ -76,8 +75,15 @@ class Unlocked {
 
  private:
   PyThreadState* thread_;
-  std::unique_lock<std::recursive_mutex> working_;
+  std::unique_lock<std::mutex> working_;
 };
+
+// What `work` returns, a status or a value with one, under Unlocked.
+template <class Work>
+auto DoUnlocked(const Session& session, Work work) {
+  const Unlocked unlocked(session);
+  return work();
+}
 
 // A tensor of the session's graph.
 struct Node {

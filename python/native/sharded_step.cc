@@ -25,15 +25,13 @@ class ShardedStep : public Step {
               const absl::StatusOr<UpdateRule>& rule, const Node& rate)
       : Step(std::move(session)), is_sum_(is_sum) {
     session_->CheckProcess();
-    Session& s = *session_;
-    absl::Status status;
-    {
-      const Unlocked unlocked(s);
-      status = train::WithoutRootnessCheck(
-          s.model, [&] { return Compile(s, shards, rule, rate); });
-    }
-    Check(status);
-    SetSlots(*parallel_->OwnerPrograms()[0], shards[0].inputs);
+    made_ = std::make_shared<Made>();
+    Check(Interruptible(session_, [=, s = session_, made = made_] {
+      return train::WithoutRootnessCheck(s->model, [&] {
+        return Compile(*s, shards, is_sum, rule, rate.tensor, *made);
+      });
+    }));
+    SetSlots(*made_->parallel->OwnerPrograms()[0], shards[0].inputs);
     SetKeys();
     const auto count = static_cast<int64_t>(shards.size());
     for (Slot& slot : slots_) {
@@ -56,6 +54,11 @@ class ShardedStep : public Step {
   void Rewrite(const std::string&) override { CheckIsOne(); }
 
  private:
+  struct Made {
+    std::optional<VirtualDevices> devices;  // of the first, only its thread
+    std::optional<DataParallel> parallel;
+  };
+
   absl::Status RunOnce(const std::vector<ArrayView>& views,
                        int64_t count) override {
     for (size_t s = 0; s < names_.size(); ++s) {
@@ -63,16 +66,16 @@ class ShardedStep : public Step {
     }
     const std::string& number =
         session_->model.graph.statics()[session_->training.step].name;
-    const absl::Status set = parallel_->Set(number, count);
+    const absl::Status set = made_->parallel->Set(number, count);
     // Nothing may depend on it.
     if (!set.ok() && !absl::IsNotFound(set)) return set;
-    return parallel_->Step();
+    return made_->parallel->Step();
   }
 
   absl::Status WriteShard(const std::vector<ArrayView>& views, size_t s) const {
     const auto count = static_cast<int64_t>(names_.size());
     const Context& context =
-        s == 0 ? session_->context : (*devices_)[s].context;
+        s == 0 ? session_->context : (*made_->devices)[s].context;
     for (size_t k = 0; k < views.size(); ++k) {
       ArrayView part = views[k];
       if (is_divided_[k]) {
@@ -90,20 +93,22 @@ class ShardedStep : public Step {
   }
 
   absl::StatusOr<double> LossValue() const override {
-    OCANNL_ASSIGN_OR_RETURN(const double mean, parallel_->MeanLoss());
+    OCANNL_ASSIGN_OR_RETURN(const double mean, made_->parallel->MeanLoss());
     return is_sum_ ? mean * static_cast<double>(names_.size()) : mean;
   }
 
   absl::StatusOr<std::vector<Array>> State() override {
-    return parallel_->OwnerState();
+    return made_->parallel->OwnerState();
   }
 
   // Each shard has a copy of the model, with the graph as it is now.
-  absl::Status Compile(Session& s, const std::vector<ShardOfStep>& shards,
-                       const absl::StatusOr<UpdateRule>& rule,
-                       const Node& rate) {
-    devices_.emplace(&s.device.backend(), static_cast<int>(shards.size()),
-                     s.threads);
+  static absl::Status Compile(Session& s,
+                              const std::vector<ShardOfStep>& shards,
+                              bool is_sum,
+                              const absl::StatusOr<UpdateRule>& rule,
+                              Tensor rate, Made& made) {
+    made.devices.emplace(&s.device.backend(), static_cast<int>(shards.size()),
+                         s.threads);
     const std::vector<train::StateUpdate> updates =
         UpdatesThrough(s, shards[0].loss.tensor);
     for (const train::StateUpdate& update : updates) {
@@ -113,11 +118,11 @@ class ShardedStep : public Step {
     OCANNL_ASSIGN_OR_RETURN(
         s.context,
         train::RunMissingInit(s.model, shards[0].loss.tensor, s.context));
-    size_t made = 0;
+    size_t next = 0;
     auto loss_of = [&](Model& model,
                        absl::Span<const Tensor>) -> absl::StatusOr<Tensor> {
       model = s.model;
-      return Tensor{&model.graph, shards[made++].loss.tensor.id};
+      return Tensor{&model.graph, shards[next++].loss.tensor.id};
     };
     auto update_of = [&](Model& model, Tensor loss,
                          const auto& scale) -> absl::StatusOr<UpdateCode> {
@@ -131,8 +136,7 @@ class ShardedStep : public Step {
       OCANNL_ASSIGN_OR_RETURN(
           UpdateCode update,
           train::ScaledRuleUpdate(model, train::Parameters(model, loss),
-                                  Tensor{&model.graph, rate.tensor.id}, rule,
-                                  scale));
+                                  Tensor{&model.graph, rate.id}, rule, scale));
       return UpdateCode{
           .init = train::Sequence("init", {states.init, update.init}),
           .update = train::Sequence("update", {states.update, update.update})};
@@ -141,20 +145,19 @@ class ShardedStep : public Step {
         DataParallel parallel,
         DataParallel::Make(&s.device.backend(),
                            {.n_shards = static_cast<int64_t>(shards.size()),
-                            .reduction = is_sum_ ? train::Reduction::kSum
-                                                 : train::Reduction::kMean,
+                            .reduction = is_sum ? train::Reduction::kSum
+                                                : train::Reduction::kMean,
                             .base_seed = s.model.graph.seed(),
                             .threads = s.threads,
-                            .devices = &*devices_,
+                            .devices = &*made.devices,
                             .owner = &s.context},
                            {}, loss_of, update_of));
-    parallel_.emplace(std::move(parallel));
+    made.parallel.emplace(std::move(parallel));
     return absl::OkStatus();
   }
 
   bool is_sum_;
-  std::optional<VirtualDevices> devices_;  // the first has only a thread
-  std::optional<DataParallel> parallel_;
+  std::shared_ptr<Made> made_;
   std::vector<bool> is_divided_;                 // by slot
   std::vector<std::vector<std::string>> names_;  // of arrays, by shard and slot
 };

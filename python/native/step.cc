@@ -28,23 +28,25 @@ class StepOfOne : public Step {
         loss_(whole.loss.tensor),
         loss_name_(loss_.node().name) {
     session_->CheckProcess();
-    Session& s = *session_;
-    absl::StatusOr<Routine> routine = absl::UnknownError("");
-    {
-      const Unlocked unlocked(s);
-      // The code of another step may have computed some of these tensors.
-      routine = train::WithoutRootnessCheck(
-          s.model, [&] { return Compile(s, rule, rate); });
-    }
-    SetRoutine(Check(std::move(routine)), whole.inputs);
+    const auto made = std::make_shared<Compiled>();
+    // The code of another step may have computed some of these tensors.
+    Check(
+        Interruptible(session_, [=, s = session_, name = name_, loss = loss_] {
+          return train::WithoutRootnessCheck(s->model, [&] {
+            return Compile(*s, name, loss, rule, rate.tensor, *made);
+          });
+        }));
+    SetCode(std::move(*made), whole.inputs);
     SetKeys();
     step_ = StepNumber();
   }
 
   void Rewrite(const std::string& script) override {
-    const std::lock_guard working(session_->working);
-    Check(ReadLast());
-    routine_.emplace(Check(Rewritten(script)));
+    routine_.emplace(
+        Check(DoUnlocked(*session_, [&]() -> absl::StatusOr<Routine> {
+          OCANNL_RETURN_IF_ERROR(ReadLast());
+          return Rewritten(script);
+        })));
     step_ = StepNumber();
   }
 
@@ -70,28 +72,29 @@ class StepOfOne : public Step {
     return train::StateArrays(session_->model, loss_, {&routine_->program()});
   }
 
-  absl::StatusOr<Routine> Compile(Session& s,
-                                  const absl::StatusOr<UpdateRule>& rule,
-                                  const Node& rate) {
+  static absl::Status Compile(Session& s, const std::string& name, Tensor loss,
+                              const absl::StatusOr<UpdateRule>& rule,
+                              Tensor rate, Compiled& made) {
     train::Model& model = s.model;
     OCANNL_ASSIGN_OR_RETURN(Assignments gradient,
-                            train::GradUpdate(model, loss_));
-    const std::vector<train::StateUpdate> updates = UpdatesThrough(s, loss_);
+                            train::GradUpdate(model, loss));
+    const std::vector<train::StateUpdate> updates = UpdatesThrough(s, loss);
     OCANNL_ASSIGN_OR_RETURN(UpdateCode states,
                             train::UpdateStates(model, updates));
     OCANNL_ASSIGN_OR_RETURN(UpdateCode code,
-                            train::RuleUpdate(model, loss_, rate.tensor, rule));
+                            train::RuleUpdate(model, loss, rate, rule));
     for (const train::StateUpdate& update : updates) {
       OCANNL_ASSIGN_OR_RETURN(
           s.context, train::RunMissingInit(model, update.value, s.context));
     }
     OCANNL_ASSIGN_OR_RETURN(
         s.context,
-        train::RunMissingInit(model, loss_, s.context, std::move(code.init)));
-    code_ =
-        train::Sequence(name_, {std::move(gradient), std::move(states.update),
-                                std::move(code.update)});
-    return ToRoutine(s.context, code_, {});
+        train::RunMissingInit(model, loss, s.context, std::move(code.init)));
+    made.code =
+        train::Sequence(name, {std::move(gradient), std::move(states.update),
+                               std::move(code.update)});
+    OCANNL_ASSIGN_OR_RETURN(made.routine, ToRoutine(s.context, made.code, {}));
+    return absl::OkStatus();
   }
 
   Tensor loss_;
@@ -135,27 +138,22 @@ std::optional<std::vector<py::object>> Step::ValuesOf(
   return values;
 }
 
-std::shared_ptr<Loss> Step::Run(const std::vector<py::object>& values) {
-  session_->CheckProcess();
-  const std::vector<ArrayView> views = ViewsOf(values);
+std::shared_ptr<Loss> Step::Run(const std::shared_ptr<Step>& step,
+                                const std::vector<py::object>& values) {
+  step->session_->CheckProcess();
   const auto loss = std::make_shared<Loss>();
-  absl::Status status;
-  {
-    const Unlocked unlocked(*session_);
-    status = RunLocked(views, loss);
-  }
-  Check(status);
+  Check(step->run_pace_.Do(step->session_,
+                           [step, loss, views = step->ViewsOf(values)] {
+                             return step->RunLocked(views, loss);
+                           }));
   return loss;
 }
 
-double Step::Read(Loss& loss) {
-  absl::Status status;
-  {
-    const Unlocked unlocked(*session_);
-    status = ReadLocked(loss);
-  }
-  Check(status);
-  return *loss.value;
+double Step::Read(const std::shared_ptr<Step>& step,
+                  const std::shared_ptr<Loss>& loss) {
+  Check(step->read_pace_.Do(step->session_,
+                            [=] { return step->ReadLocked(*loss); }));
+  return *loss->value;
 }
 
 void Step::set_count(int64_t count) {
@@ -168,24 +166,31 @@ void Step::SetKeys() {
   for (const Slot& slot : slots_) keys_.emplace_back(slot.key);
 }
 
-std::vector<Array> Step::SavedArrays() {
-  std::vector<Array> arrays = Check(State());
+absl::StatusOr<std::vector<Array>> Step::SavedArrays() {
+  OCANNL_ASSIGN_OR_RETURN(std::vector<Array> arrays, State());
   arrays.push_back({.name = kSteps, .dtype = DType::kI64, .dims = {}});
   return arrays;
 }
 
 void Step::Save(const std::string& path) {
-  const std::lock_guard working(session_->working);
-  Check(session_->context.Write(kSteps, NdArray::Of<int64_t>({}, {count_}),
-                                Context::Unused::kIsLeft));
-  Check(train::SaveParams(path, SavedArrays(), session_->context));
+  Check(DoUnlocked(*session_, [&]() -> absl::Status {
+    OCANNL_ASSIGN_OR_RETURN(const std::vector<Array> arrays, SavedArrays());
+    OCANNL_RETURN_IF_ERROR(session_->context.Write(
+        kSteps, NdArray::Of<int64_t>({}, {count_}), Context::Unused::kIsLeft));
+    return train::SaveParams(path, arrays, session_->context);
+  }));
 }
 
 void Step::Load(const std::string& path) {
-  const std::lock_guard working(session_->working);
-  Check(train::RestoreParams(path, SavedArrays(), session_->context,
-                             {.layout = train::FileLayout::kOcannl}));
-  count_ = Check(session_->context.Read(kSteps)).values<int64_t>()[0];
+  const NdArray count =
+      Check(DoUnlocked(*session_, [&]() -> absl::StatusOr<NdArray> {
+        OCANNL_ASSIGN_OR_RETURN(const std::vector<Array> arrays, SavedArrays());
+        OCANNL_RETURN_IF_ERROR(
+            train::RestoreParams(path, arrays, session_->context,
+                                 {.layout = train::FileLayout::kOcannl}));
+        return session_->context.Read(kSteps);
+      }));
+  count_ = count.values<int64_t>()[0];
 }
 
 absl::Status Step::RunLocked(const std::vector<ArrayView>& views,
@@ -214,7 +219,7 @@ struct LossHandle {
   std::shared_ptr<Step> step;
   std::shared_ptr<Loss> loss;
 
-  double value() const { return step->Read(*loss); }
+  double value() const { return Step::Read(step, loss); }
 };
 
 }  // namespace
@@ -248,7 +253,7 @@ void BindSteps(py::module_& module) {
              const std::optional<std::vector<py::object>> values =
                  step->ValuesOf(inputs);
              if (!values) return py::none();
-             return py::cast(LossHandle{step, step->Run(*values)});
+             return py::cast(LossHandle{step, Step::Run(step, *values)});
            })
       .def_property("count", &Step::count, &Step::set_count)
       .def("rewrite", &Step::Rewrite)

@@ -15,6 +15,7 @@
 #include "ocannl/ocannl.h"
 #include "python/native/arrays.h"
 #include "python/native/code.h"
+#include "python/native/interruptible.h"
 #include "python/native/session.h"
 
 namespace ocannl::python {
@@ -31,8 +32,10 @@ class Step : public CompiledCode {
   std::optional<std::vector<pybind11::object>> ValuesOf(
       const pybind11::dict& inputs) const;
 
-  std::shared_ptr<Loss> Run(const std::vector<pybind11::object>& values);
-  double Read(Loss& loss);
+  static std::shared_ptr<Loss> Run(const std::shared_ptr<Step>& step,
+                                   const std::vector<pybind11::object>& values);
+  static double Read(const std::shared_ptr<Step>& step,
+                     const std::shared_ptr<Loss>& loss);
 
   int64_t count() const { return count_; }
   void set_count(int64_t count);
@@ -65,11 +68,12 @@ class Step : public CompiledCode {
   absl::Status RunLocked(const std::vector<ArrayView>& views,
                          const std::shared_ptr<Loss>& loss);
   absl::Status ReadLocked(Loss& loss) const;
-  std::vector<Array> SavedArrays();
+  absl::StatusOr<std::vector<Array>> SavedArrays();
 
   std::vector<pybind11::str> keys_;  // of the slots
   int64_t count_ = 0;
   std::shared_ptr<Loss> last_;
+  Pace run_pace_, read_pace_;
 };
 
 // A part of a batch for one device: its loss and inputs.

@@ -13,6 +13,7 @@
 #include "absl/strings/str_replace.h"
 #include "python/native/arrays.h"
 #include "python/native/element_types.h"
+#include "python/native/interruptible.h"
 #include "python/native/session.h"
 
 namespace py = pybind11;
@@ -134,6 +135,15 @@ void BindSession(py::module_& module) {
               const UserLine& where) {
              return Checked(session, Input(session->model.graph, name, rows,
                                            DTypeOf(dtype), where));
+           })
+      // Until what Ctrl-C left has ended.
+      .def("wait",
+           [](const SessionPtr& session) {
+             if (session->working.try_lock()) {
+               session->working.unlock();
+             } else {
+               Check(Interruptible(session, [] { return absl::OkStatus(); }));
+             }
            })
       .def("constant", &Constant)
       .def("parse", &Parse)

@@ -41,6 +41,28 @@ def device_count(tier: str) -> int:
     return _native.num_devices(tier)
 
 
+class _Lock:
+    """Held while the graph of a model changes or is compiled: compilations run
+    without Python's lock, and go on for a moment after Ctrl-C."""
+
+    __slots__ = ("_lock", "_session")
+
+    def __init__(self, session: _native.Session) -> None:
+        self._lock = threading.RLock()
+        self._session = session
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        try:
+            self._session.wait()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+
 class Model(collections.abc.MutableMapping[str, _native.Array]):
     """A graph with its parameters, which it maps by name to arrays.
 
@@ -63,9 +85,7 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
                         "1024")
         self._session = _native.Session(tier, seed, threads, profile)
         self._options = (tier, threads, profile)
-        # Held while the graph changes or is compiled: compilations run without
-        # Python's lock.
-        self._lock = threading.RLock()
+        self._lock = _Lock(self._session)
         self._names: Dict[str, int] = {}
         # Inputs, constants and what has a name: texts may mention them.
         self._by_name: Dict[str, Tensor] = {}

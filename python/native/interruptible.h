@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Interruptible: native work that does not keep Ctrl-C waiting.
+#ifndef PYTHON_NATIVE_INTERRUPTIBLE_H_
+#define PYTHON_NATIVE_INTERRUPTIBLE_H_
+
+#include <chrono>
+#include <functional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "python/native/session.h"
+
+namespace ocannl::python {
+
+// Does `work` on the arrays of a session, without Python's lock, and no other
+// work at the same time. In the main thread, which has the signals, another
+// thread does it meanwhile. If a handler raises, as that of Ctrl-C does, so
+// does this at once. The work is then asked to end
+// (core/base/system/cancellation.h); what comes next waits for it. So it owns
+// what it uses. Raises what it throws.
+absl::Status Interruptible(const SessionPtr& session,
+                           std::function<absl::Status()> work);
+
+// Decides how work is done by the time that it took when it was done before:
+// to ask another thread takes 10 us, a step of a small network 1.
+class Pace {
+ public:
+  // As Interruptible. Short work is done by the thread that calls.
+  template <class Work>
+  absl::Status Do(const SessionPtr& session, Work work) {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point start = Clock::now();
+    absl::Status status;
+    if (is_long_) {
+      status = Interruptible(session, std::move(work));
+    } else {
+      const Unlocked unlocked(*session);
+      status = work();
+    }
+    is_long_ = Clock::now() - start > kShort;
+    return status;
+  }
+
+ private:
+  // Nobody feels that Ctrl-C comes so late.
+  static constexpr std::chrono::milliseconds kShort{20};
+
+  bool is_long_ = true;  // nothing is known
+};
+
+}  // namespace ocannl::python
+
+#endif  // PYTHON_NATIVE_INTERRUPTIBLE_H_
