@@ -71,7 +71,7 @@ ROOMS = {
     "ocannl/tiers": 1_300,
     "ocannl/train": 20_200,
     "ocannl/tune": 2_350,
-    "python/native": 3_300,
+    "python/native": 3_360,
     "python/tests": 60,
 }
 
