@@ -33,6 +33,15 @@ Apply Simple(T block) {
   };
 }
 
+// Of the parameters of a block.
+ParamScope ScopeOf(const SessionPtr& session, const std::string& name) {
+  const std::optional<DType> dtype = session->dtype;
+  return {.graph = &session->model.graph,
+          .name = name,
+          .dtype = dtype,
+          .kept = dtype ? std::optional(DType::kF32) : std::nullopt};
+}
+
 // One that needs to know.
 template <class T>
 Apply OfTraining(T block) {
@@ -106,7 +115,7 @@ void BindLayers(py::module_& module) {
     return Block{
         session,
         Simple(train::Linear(
-            {&session->model.graph, name},
+            ScopeOf(session, name),
             {.outputs = std::move(outputs), .bias = bias, .init = InitOf(init)},
             where))};
   });
@@ -114,7 +123,7 @@ void BindLayers(py::module_& module) {
                        std::vector<int64_t> sizes, const std::string& init,
                        const UserLine& where) {
     return Block{session, Simple(train::Mlp(
-                              {&session->model.graph, name},
+                              ScopeOf(session, name),
                               {.sizes = std::move(sizes), .init = InitOf(init)},
                               where))};
   });
@@ -124,7 +133,7 @@ void BindLayers(py::module_& module) {
                           const std::variant<std::string, int64_t>& padding,
                           bool bias, int64_t groups, int64_t inputs,
                           const std::string& init, const UserLine& where) {
-    return Block{session, Simple(train::Conv2d({&session->model.graph, name},
+    return Block{session, Simple(train::Conv2d(ScopeOf(session, name),
                                                {.channels = channels,
                                                 .kernel = kernel,
                                                 .stride = stride,
@@ -140,29 +149,29 @@ void BindLayers(py::module_& module) {
       "embedding", [](const SessionPtr& session, const std::string& name,
                       int64_t count, int64_t size, const UserLine& where) {
         return Block{session, Simple(train::Embedding(
-                                  {&session->model.graph, name},
+                                  ScopeOf(session, name),
                                   {.count = count, .size = size}, where))};
       });
 }
 
 void BindNorms(py::module_& module) {
-  module.def("layer_norm", [](const SessionPtr& session,
-                              const std::string& name, double epsilon,
-                              const UserLine& where) {
-    return Block{session, Simple(train::LayerNorm({&session->model.graph, name},
-                                                  epsilon, where))};
-  });
+  module.def(
+      "layer_norm", [](const SessionPtr& session, const std::string& name,
+                       double epsilon, const UserLine& where) {
+        return Block{session, Simple(train::LayerNorm(ScopeOf(session, name),
+                                                      epsilon, where))};
+      });
   module.def("rms_norm", [](const SessionPtr& session, const std::string& name,
                             double epsilon, const UserLine& where) {
-    return Block{session, Simple(train::RmsNorm({&session->model.graph, name},
-                                                epsilon, where))};
+    return Block{session, Simple(train::RmsNorm(ScopeOf(session, name), epsilon,
+                                                where))};
   });
   module.def(
       "batch_norm", [](const SessionPtr& session, const std::string& name,
                        double momentum, double epsilon, const UserLine& where) {
         return Block{session,
                      OfTraining(train::BatchNorm(
-                         {&session->model.graph, name},
+                         ScopeOf(session, name),
                          {.momentum = momentum, .epsilon = epsilon}, where))};
       });
   module.def("dropout", [](const SessionPtr& session, double rate) {
@@ -177,7 +186,7 @@ void BindAttention(py::module_& module) {
   module.def("attention", [](const SessionPtr& session, const std::string& name,
                              int64_t size, int64_t heads, int64_t key_size,
                              double dropout, const UserLine& where) {
-    const train::MultiHeadAttention attention({&session->model.graph, name},
+    const train::MultiHeadAttention attention(ScopeOf(session, name),
                                               {.size = size,
                                                .heads = heads,
                                                .key_size = key_size,
@@ -196,7 +205,7 @@ void BindAttention(py::module_& module) {
                     int64_t layers, int64_t size, int64_t heads, int64_t hidden,
                     bool pre_norm, double dropout, const UserLine& where) {
         const train::Encoder encoder(
-            {&session->model.graph, name}, layers,
+            ScopeOf(session, name), layers,
             TransformerOf(size, heads, hidden, pre_norm, dropout), where);
         return Block{session, [encoder](const Tensors& x, Training* training,
                                         SourceLocation at) {
@@ -209,7 +218,7 @@ void BindAttention(py::module_& module) {
          int64_t length, int64_t layers, int64_t size, int64_t heads,
          int64_t hidden, bool pre_norm, double dropout, const UserLine& where) {
         const train::DecoderOnly decoder(
-            {&session->model.graph, name},
+            ScopeOf(session, name),
             {.vocabulary = vocabulary,
              .length = length,
              .layers = layers,

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/assign/arrays.h"
@@ -94,15 +95,16 @@ std::vector<Array> WrittenArrays(Session& session) {
 }
 
 // `rename` has rules of PyTorchNames; None is no rename, and an empty list has
-// only the rules that PyTorchNames always has.
-void Load(
-    const SessionPtr& session, const std::string& path,
-    const std::map<std::string, std::string>& names, bool allow_missing,
-    bool allow_extra, bool convert, const std::string& layout,
-    const std::optional<std::vector<std::array<std::string, 2>>>& rename) {
+// only the rules that PyTorchNames always has. `only` has the parameters that
+// are read; None: all.
+void Load(const SessionPtr& session, const std::string& path,
+          const std::map<std::string, std::string>& names, bool allow_missing,
+          bool allow_extra, bool convert, const std::string& layout,
+          const std::optional<std::vector<std::array<std::string, 2>>>& rename,
+          const std::optional<std::vector<std::string>>& only) {
   train::RestoreOptions options = {.names = names,
                                    .allow_missing = allow_missing,
-                                   .allow_extra = allow_extra,
+                                   .allow_extra = allow_extra || only,
                                    .convert = convert};
   if (layout == "ocannl") options.layout = train::FileLayout::kOcannl;
   if (layout == "pytorch") options.layout = train::FileLayout::kPyTorch;
@@ -112,8 +114,11 @@ void Load(
     options.rename = train::PyTorchNames(std::move(rules));
   }
   Check(DoUnlocked(*session, [&] {
-    return train::RestoreParams(path, session->model,
-                                WrittenParameters(*session), session->context,
+    std::vector<Tensor> read = WrittenParameters(*session);
+    std::erase_if(read, [&](Tensor p) {
+      return only && !absl::c_linear_search(*only, p.node().name);
+    });
+    return train::RestoreParams(path, session->model, read, session->context,
                                 options);
   }));
 }
@@ -146,6 +151,18 @@ void BindParameters(py::module_& module) {
       "set_parameter",
       [](const SessionPtr& session, const std::string& name,
          const py::object& values) { SetParameter(*session, name, values); });
+  module.def("set_frozen", [](const SessionPtr& session,
+                              const std::string& name, bool frozen) {
+    Check(
+        train::SetFrozen(session->model, ParameterOf(*session, name), frozen));
+  });
+  module.def("frozen", [](const SessionPtr& session) {
+    std::vector<std::string> names;
+    for (Tensor p : ParametersOf(*session)) {
+      if (session->model.frozen.contains(p.id)) names.push_back(p.node().name);
+    }
+    return names;
+  });
   module.def("params_hash", [](const SessionPtr& session) {
     return Check(DoUnlocked(*session, [&] {
       return train::ParamsHash(session->context, ParametersOf(*session));

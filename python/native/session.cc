@@ -31,9 +31,10 @@ UserLine::operator SourceLocation() const {
 }
 
 Session::Session(const std::string& tier, uint32_t seed, int most_threads,
-                 bool measures)
+                 bool measures, std::optional<DType> layer_dtype)
     : profile(measures),
       threads(most_threads),
+      dtype(layer_dtype),
       device("host",
              Check(FindTier(tier, {.threads = threads, .profile = profile}))),
       training{.step = model.graph.AddStatic("step", std::nullopt)},

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,10 +41,14 @@ struct UserLine {
 using SessionPtr = std::shared_ptr<struct Session>;
 
 struct Session {
-  Session(const std::string& tier, uint32_t seed, int threads, bool profile);
+  Session(const std::string& tier, uint32_t seed, int threads, bool profile,
+          std::optional<DType> layer_dtype);
 
   bool profile;
   int threads;  // that run one routine; 0: one a processor
+  // That layers compute in; they keep their parameters in f32. None: it is that
+  // of what they are applied to, for both.
+  std::optional<DType> dtype;
   // To be called before native work: threads do not survive a fork.
   void CheckProcess() const;
 

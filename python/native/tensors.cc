@@ -5,6 +5,7 @@
 #include <pybind11/stl.h>
 
 #include <map>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -126,8 +127,10 @@ Node Constant(const SessionPtr& session, const std::string& name,
 void BindSession(py::module_& module) {
   py::class_<Session, SessionPtr>(module, "Session")
       .def(py::init([](const std::string& tier, uint32_t seed, int threads,
-                       bool profile) {
-        return std::make_shared<Session>(tier, seed, threads, profile);
+                       bool profile, const py::object& dtype) {
+        return std::make_shared<Session>(
+            tier, seed, threads, profile,
+            dtype.is_none() ? std::nullopt : std::optional(DTypeOf(dtype)));
       }))
       .def("input",
            [](const SessionPtr& session, const std::string& name,

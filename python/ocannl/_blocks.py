@@ -32,7 +32,7 @@ def _block(make: Callable[..., _native.Block], name: str, default: str,
         check_name(name)
     where = _native.Where(*here())
     with model._lock:
-        block = make(model._session, name or model._free_name(default),
+        block = make(model._session, model._layer_name(name, default),
                      *options, where)
     return _apply_block(block, operands)
 
@@ -52,7 +52,7 @@ def _apply_block(block: _native.Block, operands: Sequence[Tensor]) -> Tensor:
     where = _native.Where(*here())
     made = Tensor(operands[0].model, operands,
                   lambda nodes, training: block(nodes, training, where))
-    made.block = block
+    made._block = block
     return made
 
 

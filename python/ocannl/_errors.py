@@ -10,7 +10,11 @@ import os
 import re
 import sys
 import typing
-from typing import Any, Callable, Iterable, Optional, Tuple, TypeVar
+from typing import (Any, Callable, Iterable, NoReturn, Optional, Tuple,
+                    TypeVar)
+
+from ocannl._hints import (ARRAYS, HINTS, KEYWORDS, OF_KIND, SETTING,
+                           SUCH_AS)
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
@@ -48,6 +52,9 @@ _IN_PYTHON = [
     (r"set RestoreOptions::layout to kPyTorch", "give layout='pytorch'"),
     (r"set RestoreOptions::layout to kOcannl", "give layout='ocannl'"),
     (r"set RestoreOptions::convert", "give convert=True"),
+    (r"the shape differs; use the model that it belongs to",
+     "the shape differs; use the model that it belongs to, or leave it out: "
+     "only=[...] has the names that are read"),
     (r"give OneHot\(targets, classes, DType::kF32\)",
      "give ocannl.one_hot(targets, classes)"),
     (r"limit by --data_limit=MIB, where there is this flag, or in C\+\+ by "
@@ -98,86 +105,117 @@ def in_python(message: str) -> str:
     return message
 
 
-# What users of other libraries write, and what it is here.
-_HINTS = {
-    "array": "ocannl.Array(values, dtype) is an array of the host, "
-             "model.constant(name, values, rows) a tensor",
-    "astype": ".to(\"i32\") converts a tensor",
-    "backward": "a call of the step that model.train(loss, optimiser) returns "
-                "computes the gradients and updates the parameters",
-    "copy": "tensors are expressions, which never change",
-    "batch_size": "ocannl.fit(step, examples, batch_size=...) makes batches",
-    "compile": "model.train() and model.predict() compile",
-    "cpu": "model.predict(tensor)(...) computes values",
-    "cuda": "ocannl.Model(tier=\"cuda\") runs on a GPU",
-    "DataLoader": "ocannl.fit(step, examples, batch_size=...) makes batches",
-    "dot": "a @ b multiplies tensors",
-    "epochs": "ocannl.fit(step, examples, epochs=...) runs a training loop",
-    "eval": "predictions are never in training mode",
-    "fit": "ocannl.fit(step, examples, batch_size=...) runs a training loop",
-    "flatten": ".reshape(\"|_\") makes one axis",
-    "float32": "dtypes are names: \"f32\"",
-    "int32": "dtypes are names: \"i32\"",
-    "float": ".to(\"f32\") converts a tensor",
-    "grad": "steps compute gradients: model.train(loss, optimiser)",
-    "item": "model.predict(tensor)(...) computes values",
-    "load": "model.load(path) reads parameters",
-    "manual_seed": "ocannl.Model(seed=1) has a seed",
-    "matmul": "a @ b multiplies tensors",
-    "mean": "it is a method: x.mean(), x.mean(\"b|i => b|\")",
-    "Module": "layers are functions: ocannl.linear(x, 64)",
-    "mse_loss": "it is ocannl.mean_squared_error(values, targets)",
-    "nn": "layers are functions: ocannl.linear(x, 64)",
-    "no_grad": "predictions compute no gradients; .detach() stops one",
-    "numpy": "model.predict(tensor)(...) computes values",
-    "ones": "a number is a tensor of any shape: x * 0 + 1",
-    "optim": "optimisers are functions: ocannl.adamw(1e-3)",
-    "parameters": "a model maps names to parameters: list(model), model[name]",
-    "permute": "ocannl.einsum(\"a, b => b, a\", x) permutes axes",
-    "rand": "model.uniform() has random numbers",
-    "randn": "model.normal() has random numbers",
-    "save": "model.save(path) writes parameters",
-    "Sequential": "layers are functions: ocannl.linear(ocannl.relu(x), 64)",
-    "squeeze": ".reshape(rows) gives other axes",
-    "state_dict": "model.save(path) and model.load(path) keep parameters",
-    "step": "a call of what model.train(loss, optimiser) returns is a step",
-    "sum": "it is a method: x.sum(), x.sum(\"b|i => b|\")",
-    "T": "ocannl.einsum(\"a, b => b, a\", x) permutes axes",
-    "tensor": "an array of each call is model.input(name, rows), one that "
-              "stays model.constant(name, values, rows)",
-    "tolist": "model.predict(tensor)(...) computes values",
-    "transpose": "ocannl.einsum(\"a, b => b, a\", x) permutes axes",
-    "unsqueeze": ".reshape(rows) gives other axes",
-    "view": ".reshape(rows) gives other axes",
-    "zero_grad": "each step computes its gradients anew",
-    "zeros": "a number is a tensor of any shape: x * 0",
-    # Keywords.
-    "axis": "specs name axes: x.sum(\"b|i => b|\")",
-    "dim": "specs name axes: x.sum(\"b|i => b|\")",
-    "betas": "give beta1 and beta2",
-    "eps": "give epsilon",
-    "lr": "the learning rate is the first argument",
-    "learning_rate": "the learning rate is the first argument",
-    "p": "give rate",
-    "num_heads": "give heads",
-    "out_features": "give outputs",
-    "device": "ocannl.Model(tier=\"cuda\") runs on a GPU",
-}
-
-
 def a(noun: str) -> str:
     """The noun with its article."""
     return ("an " if noun[:1] in "aeioAEIO" else "a ") + noun
 
 
+def _of_the_module(what: str, name: str) -> str:
+    """What a name of the module says to a tensor that lacks it, or the other
+    way round; "" if nothing."""
+    import ocannl
+
+    if what == "a tensor" and name in ocannl.__all__ and inspect.isfunction(
+            getattr(ocannl, name)):
+        return f"it is a function: {_example(getattr(ocannl, name))}"
+    method = vars(ocannl.Tensor).get(name)
+    if what == "ocannl" and name[0] != "_" and inspect.isfunction(method):
+        return f"it is a method: x.{name}({_needed(method)})"
+    return ""
+
+
+def _needed(function: Callable[..., Any]) -> str:
+    return ", ".join(
+        p.name for p in inspect.signature(function).parameters.values()
+        if p.default is p.empty and p.name != "self")
+
+
+def _documented(function: Callable[..., Any]) -> str:
+    """A call of it that its docstring has; "" if none."""
+    found = re.search(rf"(?<![\w.]){function.__name__}\(\"[^)]*\)",
+                      function.__doc__ or "")
+    return f"ocannl.{found.group(0)}" if found else ""
+
+
+def _example(function: Callable[..., Any]) -> str:
+    return (_documented(function) or
+            f"ocannl.{function.__name__}({_needed(function)})")
+
+
+def hint_of(what: str, name: str, known: Iterable[str] = ()) -> str:
+    """What users may have meant by the attribute `name` of a thing."""
+    hint = (OF_KIND.get(what, {}).get(name) or _of_the_module(what, name) or
+            HINTS.get(name))
+    if hint:
+        return hint
+    if what == "a tensor" and name.endswith("_"):  # of PyTorch, in place
+        return HINTS["copy"]
+    near = difflib.get_close_matches(
+        name.lower(), [each for each in known if each[0] != "_"], 1, 0.75)
+    return f"did you mean {near[0]}?" if near else ""
+
+
 def no_attribute(what: str, name: str,
                  known: Iterable[str] = ()) -> AttributeError:
     """The error of a missing attribute, with what users may have meant."""
-    near = difflib.get_close_matches(
-        name.lower(), [each for each in known if each[0] != "_"], 1)
-    hint = _HINTS.get(name) or (f"did you mean {near[0]}?" if near else "")
+    hint = hint_of(what, name, known)
     return AttributeError(f"{what} has no attribute `{name}`" +
                           (f"; {hint}" if hint else ""))
+
+
+class Closed:
+    """An object that has the attributes of its class only, which are set once.
+    Messages call it `_kind`."""
+
+    __slots__ = ()
+    _kind = ""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name[0] != "_" and (name not in type(self).__slots__ or
+                               name in self._set_already()):
+            raise no_setting(self._kind, name)
+        object.__setattr__(self, name, value)
+
+    def _set_already(self) -> Iterable[str]:
+        name: str
+        for name in type(self).__slots__:
+            try:
+                object.__getattribute__(self, name)
+            except AttributeError:
+                continue
+            yield name
+
+    def __getattr__(self, name: str) -> Any:
+        if name in type(self).__slots__:  # not set yet
+            raise AttributeError(name)
+        raise no_attribute(self._kind, name, dir(type(self)))
+
+
+def no_setting(what: str, name: str) -> AttributeError:
+    """The error of an assignment to an attribute."""
+    hint = (SETTING.get(name) or OF_KIND.get(what, {}).get(name) or
+            f"keep what belongs to {what} in a variable or an object of your "
+            "own")
+    return AttributeError(f"the attribute `{name}` of {what} cannot be set; "
+                          f"{hint}")
+
+
+class Text(str):
+    """A string that is an attribute, and no method."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any) -> NoReturn:
+        raise TypeError(f"this is an attribute, {str(self)!r}: leave out ()")
+
+
+class Sizes(Tuple[int, ...]):
+    """A shape, which is an attribute, and no method."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any) -> NoReturn:
+        raise TypeError(f"this is an attribute, {tuple(self)}: leave out ()")
 
 
 def _words(hint: Any) -> str:
@@ -233,16 +271,22 @@ def _why_not(function: Callable[..., Any], args: Tuple[Any, ...],
     name = re.sub(r"\.__(init|call)__", "", function.__qualname__)
     if name.startswith("_"):  # of a base class
         name = re.sub(r"^\w+", type(args[0]).__name__, name)
+    plain = [p.replace(annotation=p.empty)
+             for p in signature.parameters.values() if p.name != "self"]
+    usage = name + str(signature.replace(parameters=plain,
+                                         return_annotation=signature.empty))
     try:
         bound = signature.bind(*args, **options)
     except TypeError as error:
-        plain = [p.replace(annotation=p.empty)
-                 for p in signature.parameters.values() if p.name != "self"]
-        usage = signature.replace(parameters=plain,
-                                  return_annotation=signature.empty)
-        hints = [_HINTS[key] for key in options
-                 if key not in signature.parameters and key in _HINTS]
-        return "; ".join([f"{error}: {name}{usage}", *hints])
+        hints = [KEYWORDS[key] for key in options
+                 if key not in signature.parameters and key in KEYWORDS]
+        if {"axis", "dim"} & set(options) and _documented(function):
+            hints = [f"as in {_documented(function)}"]
+        if "rate" in signature.parameters and len(args) > 1:  # and parameters
+            hints.append("a step trains the parameters of its loss")
+        if name == "Model.train" and not args[1:]:
+            hints.append("steps are in training mode, and predictions never")
+        return "; ".join([f"{error}: {usage}", *hints])
     types = typing.get_type_hints(function)
     for key, value in bound.arguments.items():
         kind = signature.parameters[key].kind
@@ -252,9 +296,15 @@ def _why_not(function: Callable[..., Any], args: Tuple[Any, ...],
         for each in values:
             if key in types and not _fits(each, types[key]):
                 wanted = _words(types[key])
-                fix = ("; model.constant(name, array, rows) makes an array a "
-                       "tensor" if "Tensor" in wanted and
-                       hasattr(each, "__array__") else "")
+                fix = f", {SUCH_AS[key]}" if key in SUCH_AS else ""
+                if "Tensor" in wanted and hasattr(each, "__array__"):
+                    fix = ("; model.constant(name, array, rows) makes an array "
+                           "a tensor")
+                    fix = ARRAYS.get(key, fix)
+                elif key in ("spec", "axis") and _documented(function):
+                    fix = f", as in {_documented(function)}"
+                elif type(each).__name__ == "Tensor" or "Tensor" in wanted:
+                    fix += f": {usage}"  # the order may be another
                 return (f"{name}(): `{key}` is {_shown(each)}, but {wanted} is "
                         f"needed{fix}")
     return None

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import subprocess
 import sys
-from typing import (Any, Collection, Dict, Iterable, List, Sequence, Tuple,
-                    Union)
+from typing import (Any, Collection, Dict, Iterable, List, NoReturn, Sequence,
+                    Tuple, Union)
 
 import ocannl
 from ocannl import _native
-from ocannl._errors import Error, a, checked, here
+from ocannl._errors import Closed, Error, a, checked, here
+from ocannl._hints import KEYWORDS
 from ocannl._optim import Optimiser, Rate
 from ocannl._tensor import Tensor
 
@@ -74,7 +76,7 @@ def _shards_of(inputs: Dict[str, Tensor], shards: int,
     if reduction not in ("mean", "sum"):
         raise Error(f"reduction={reduction!r}; give \"mean\" or \"sum\", which "
                     "the loss is over its examples")
-    if not 1 <= shards <= 1024:
+    if not 1 <= operator.index(shards) <= 1024:
         raise Error(f"shards={shards}; give 1 to 1024")
     parts, sizes = {}, {}
     for name, tensor in inputs.items():
@@ -109,17 +111,18 @@ def check_given(what: str, given: Iterable[str],
     for key in given:
         if key not in known:
             names = ", ".join(known) or "none"
+            hint = f"; {KEYWORDS[key]}" if key in KEYWORDS else ""
             raise TypeError(f"{what} has no input `{key}`; its inputs are: "
-                            f"{names}")
+                            f"{names}{hint}")
     for key in known:
         if key not in given:
             raise TypeError(f"{what} needs the input `{key}`: give {key}=array")
 
 
-class _Compiled:
+class _Compiled(Closed):
     """What a step and a prediction have in common."""
 
-    __slots__ = ("model", "_inputs")
+    __slots__ = ()
     model: ocannl.Model
     _inputs: Dict[str, Tensor]
 
@@ -170,6 +173,15 @@ class _Compiled:
         raise TypeError(f"{a(type(self).__name__)} cannot be pickled or "
                         "copied: make it again from its model")
 
+    def __bool__(self) -> bool:
+        return True
+
+    def _no_items(self, *args: Any) -> NoReturn:
+        raise TypeError(f"{self._kind} has no items: it is called with arrays, "
+                        "f(x=array)")
+
+    __len__ = __iter__ = __getitem__ = _no_items
+
 
 # The program of the process that tunes: it must have no threads.
 _SCRIPT = "\n---script---\n"
@@ -188,15 +200,20 @@ class Step(_Compiled):
     """One step of a training. Each call copies its inputs and returns the loss
     as it was before the update, without waiting for it: float() waits."""
 
-    __slots__ = ("_native", "_keys", "__weakref__")
+    __slots__ = ("model", "_inputs", "_native", "_keys", "__weakref__")
+    _kind = "a step"
 
     @checked
     def __init__(self, model: ocannl.Model, loss: Tensor, optimiser: Optimiser,
                  shards: int = 1, reduction: str = "mean") -> None:
         self.model = model
-        self._inputs = _inputs_of([loss])
+        rates = ([optimiser.rate] if isinstance(optimiser.rate, Tensor) else [])
+        self._inputs = _inputs_of([loss, *rates])
         rules = _native.chain(optimiser.rules)
         parts = _shards_of(self._inputs, shards, reduction)
+        if parts and _inputs_of(rates):
+            raise Error("the learning rate of a step of several shards cannot "
+                        "be an input; give a schedule, or one shard")
         with model._lock:
             rate = self._rate(model, optimiser.rate)
             if shards == 1:
@@ -266,7 +283,9 @@ class Step(_Compiled):
 class Predictor(_Compiled):
     """Tensors as a function of inputs, which may have any batch."""
 
-    __slots__ = ("_outputs", "_places", "_order", "_compiled", "__weakref__")
+    __slots__ = ("model", "_inputs", "_outputs", "_places", "_order",
+                 "_compiled", "__weakref__")
+    _kind = "a prediction"
 
     @checked
     def __init__(self, model: ocannl.Model, outputs: Sequence[Tensor]) -> None:
@@ -333,19 +352,20 @@ class Predictor(_Compiled):
         return self._compiled[key]
 
 
-class Generator:
+class Generator(Closed):
     """What continues sequences of tokens; see Model.generator."""
 
     __slots__ = ("_native",)
+    _kind = "a generator"
 
     def __init__(self, logits: Tensor, batch: int, temperature: float,
                  top_k: int) -> None:
-        if logits.block is None:
+        if logits._block is None:
             raise Error(f"`{logits.name}` is not the logits of decoder_only(), "
                         "which continues sequences")
         with logits.model._lock:
             self._native = _native.Generation(
-                logits.block, logits._node, batch, temperature, top_k)
+                logits._block, logits._node, batch, temperature, top_k)
 
     @checked
     def __call__(self, prompt: Any, count: int) -> _native.Array:

@@ -14,16 +14,17 @@
 from __future__ import annotations
 
 import collections.abc
+import fnmatch
 import html
 import keyword
 import os
 import re
 import threading
-from typing import (Any, Callable, Dict, Iterator, List, Optional, Tuple,
-                    Union)
+from typing import (Any, Callable, Dict, Iterator, List, NoReturn, Optional,
+                    Sequence, Tuple, Union)
 
 from ocannl import _native
-from ocannl._errors import Error, checked, here, no_attribute
+from ocannl._errors import Closed, Error, checked, here, hint_of
 from ocannl._handles import Generator, Path, Predictor, Step
 from ocannl._optim import Optimiser
 from ocannl._tensor import Tensor, check_name
@@ -63,30 +64,34 @@ class _Lock:
         self._lock.release()
 
 
-class Model(collections.abc.MutableMapping[str, _native.Array]):
+class Model(Closed, collections.abc.MutableMapping[str, _native.Array]):
     """A graph with its parameters, which it maps by name to arrays.
 
     `tier` is what runs the code: "auto", "interp", "x86", "x86-avx2",
     "x86-avx512" or "cuda"; all of them compute the same bits. `threads` is how
     many run one routine; 0: one a processor. With `profile`, each part of a
-    routine is timed: see `profile()`. Threads that use one model take turns.
+    routine is timed: see `profile()`. Layers compute in `dtype`, such as "bf16",
+    and keep their parameters in f32; without it, both have the dtype of what
+    they are applied to. Threads that use one model take turns.
     """
 
-    __slots__ = ("_session", "_lock", "_names", "_by_name", "_options",
+    __slots__ = ("_session", "_lock", "_layers", "_by_name", "_options",
                  "__weakref__")
+    _kind = "a model"
 
     @checked
     def __init__(self, seed: int = 1, *, tier: str = "auto", threads: int = 0,
-                 profile: bool = False) -> None:
+                 profile: bool = False, dtype: Optional[str] = None) -> None:
         if isinstance(seed, int) and not 0 <= seed < 2 ** 32:
             raise Error(f"seed={seed}; give one from 0 to 2^32 - 1")
         if isinstance(threads, int) and not 0 <= threads <= 1024:
             raise Error(f"threads={threads}; give 0, for all processors, to "
                         "1024")
-        self._session = _native.Session(tier, seed, threads, profile)
+        self._session = _native.Session(tier, seed, threads, profile,
+                                        dtype)
         self._options = (tier, threads, profile)
         self._lock = _Lock(self._session)
-        self._names: Dict[str, int] = {}
+        self._layers: Dict[str, Tuple[str, int]] = {}  # and where they are
         # Inputs, constants and what has a name: texts may mention them.
         self._by_name: Dict[str, Tensor] = {}
 
@@ -188,12 +193,20 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
         return {name: tensor for name, tensor in self._by_name.items()
                 if name in words}
 
-    def _free_name(self, base: str) -> str:
-        """The name of a layer that has none: linear, linear2, ..."""
-        with self._lock:
-            self._names[base] = self._names.get(base, 0) + 1
-            count = self._names[base]
-        return base if count == 1 else f"{base}{count}"
+    def _layer_name(self, name: str, default: str) -> str:
+        """The name of a new layer; without one: linear, linear2, ..."""
+        if name in self._layers:
+            file, line = self._layers[name]
+            raise Error(f"there is a layer `{name}` already "
+                        f"({os.path.basename(file)}:{line}), and another would "
+                        "have parameters of its own; give it another name, or "
+                        "none")
+        count = 1
+        while not name or name in self._layers:
+            name = default if count == 1 else f"{default}{count}"
+            count += 1
+        self._layers[name] = here()
+        return name
 
     # What runs.
 
@@ -285,11 +298,23 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
                            f"{known}")
 
     def __getattr__(self, name: str) -> Any:
-        if name in Model.__slots__:
-            raise AttributeError(name)
-        if name in self:
-            raise AttributeError(f"a parameter is an item: model[{name!r}]")
-        raise no_attribute("a model", name, dir(Model))
+        if name not in Model.__slots__:
+            if name in self:
+                raise AttributeError(f"a parameter is an item: model[{name!r}]")
+            if len(self) > 0 and not hint_of(self._kind, name, dir(Model)):
+                raise AttributeError(f"a model has no attribute `{name}`; "
+                                     f"model[name] has {', '.join(self)}")
+        return super().__getattr__(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name[0] != "_" and name in self:
+            raise AttributeError(f"a parameter is an item: model[{name!r}] = "
+                                 "array")
+        super().__setattr__(name, value)
+
+    def __call__(self, *args: Any, **options: Any) -> NoReturn:
+        raise TypeError("a model is not a function: f = model.predict(tensor) "
+                        "is one, f(x=array)")
 
     def __reduce__(self) -> Any:
         raise TypeError("a model cannot be pickled or copied: save its "
@@ -314,11 +339,46 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
         return len(self._parameters())
 
     def __contains__(self, name: object) -> bool:
+        if isinstance(name, Tensor):
+            raise TypeError("a model has parameters by name: 'w' in model")
         return isinstance(name, str) and name in self._parameters()
 
     def _parameters(self) -> List[str]:
         with self._lock:
             return _native.parameters(self._session)
+
+    @checked
+    def freeze(self, *names: str) -> List[str]:
+        """Steps that are made from now on leave these parameters as they are.
+        "*" stands for any letters: model.freeze("conv*"). Returns the names of
+        all that are frozen."""
+        return self._set_frozen(names, True)
+
+    @checked
+    def unfreeze(self, *names: str) -> List[str]:
+        """Steps that are made from now on train these parameters, likewise."""
+        return self._set_frozen(names, False)
+
+    def _set_frozen(self, names: Sequence[str], frozen: bool) -> List[str]:
+        if not names:
+            raise Error("freeze() and unfreeze() need names of parameters, such "
+                        "as \"conv*\", or \"*\" for all")
+        with self._lock:
+            for name in self._matching(names):
+                _native.set_frozen(self._session, name, frozen)
+            return _native.frozen(self._session)
+
+    def _matching(self, patterns: Sequence[str]) -> List[str]:
+        """The parameters of these names, in which "*" is any letters."""
+        found: List[str] = []
+        for pattern in patterns:
+            if not isinstance(pattern, str) or isinstance(patterns, str):
+                raise TypeError  # `checked` says which
+            names = fnmatch.filter(self, pattern)
+            if not names:
+                self._check_parameter(pattern)
+            found += names
+        return found
 
     # Models are equal if they are the same one.
     __eq__ = object.__eq__
@@ -341,8 +401,10 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
     def load(self, path: Path, *, names: Optional[Dict[str, str]] = None,
              allow_missing: bool = False, allow_extra: bool = False,
              convert: bool = False, layout: Optional[str] = None,
-             rename: Optional[List[Tuple[str, str]]] = None) -> None:
-        """Reads parameters from a .npz or .safetensors file.
+             rename: Optional[List[Tuple[str, str]]] = None,
+             only: Optional[Sequence[str]] = None) -> None:
+        """Reads parameters from a .npz or .safetensors file: all, or `only` those
+        of some names, such as ["body*"].
 
         `names` says what parameters are called in the file where that is
         another name. `convert=True` also takes floats of another dtype.
@@ -359,9 +421,10 @@ class Model(collections.abc.MutableMapping[str, _native.Array]):
             raise ValueError(f"`layout` is {layout!r}; give 'pytorch' or "
                              "'ocannl'")
         with self._lock:
+            some = None if only is None else self._matching(only)
             _native.load(self._session, os.fspath(path), names or {},
                          allow_missing, allow_extra, convert, layout or "",
-                         rename)
+                         rename, some)
 
 
 class _NoParameter(KeyError):

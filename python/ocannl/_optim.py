@@ -3,6 +3,8 @@
 
     step = model.train(loss, ocannl.adamw(1e-3))
     step = model.train(loss, ocannl.sgd(ocannl.cosine(0.1, 0.0, steps=1000)))
+    step = model.train(loss, ocannl.sgd(model.input("rate", "1")))
+    step(x=points, y=labels, rate=[0.1])
 
 Each optimiser computes the same as PyTorch's of that name, with the same
 defaults; Lion and Muon follow their papers.
@@ -15,7 +17,7 @@ import operator
 from typing import Any, List, Union
 
 from ocannl import _native
-from ocannl._errors import Error, checked
+from ocannl._errors import Error, checked, no_attribute, no_setting
 from ocannl._tensor import Tensor
 
 
@@ -79,6 +81,9 @@ class Optimiser:
             raise TypeError("optimisers are made by functions: "
                             "ocannl.adamw(1e-3)")
 
+    def __getattr__(self, name: str) -> Any:
+        raise no_attribute("an optimiser", name, dir(Optimiser))
+
     def __reduce__(self) -> Any:
         raise TypeError("an optimiser cannot be pickled or copied; call the "
                         "function that made it again")
@@ -89,6 +94,15 @@ class Optimiser:
         most, as torch.nn.utils.clip_grad_norm_ does."""
         clip = _native.clip_by_global_norm(max_norm)
         return Optimiser(self.rate, [clip, *self.rules])
+
+
+def _refuse(of: Any, name: str, value: Any = None) -> None:
+    raise no_setting("an optimiser", name)
+
+
+# A dataclass sets fields by object.__setattr__.
+setattr(Optimiser, "__setattr__", _refuse)
+setattr(Optimiser, "__delattr__", _refuse)
 
 
 def _optimiser(rate: RateLike, rule: _native.Rule) -> Optimiser:

@@ -10,13 +10,15 @@ expression says. Sizes that it leaves open are inferred from its uses.
 from __future__ import annotations
 
 import html
+import inspect
 import numbers
 import re
-from typing import (TYPE_CHECKING, Any, Callable, List, Optional, Sequence,
-                    Tuple, Union)
+from typing import (TYPE_CHECKING, Any, Callable, List, NoReturn, Optional,
+                    Sequence, Tuple, Union)
 
 from ocannl import _native
-from ocannl._errors import Error, a, checked, here, no_attribute
+from ocannl._errors import (Closed, Error, Sizes, Text, a, checked, here,
+                            hint_of)
 
 Operand = Union["Tensor", int, float]
 # Makes the node of an expression in a graph from those of its operands. It is
@@ -24,14 +26,15 @@ Operand = Union["Tensor", int, float]
 Apply = Callable[[List[_native.Node], bool], _native.Node]
 
 
-class Tensor:
+class Tensor(Closed):
     """A tensor expression. Made by a `Model`, and by operations on tensors.
 
     A shape is written batch|input->output, as "10|2" or "2->16".
     """
 
-    __slots__ = ("model", "parents", "input", "block", "_apply", "_node",
+    __slots__ = ("model", "parents", "input", "_block", "_apply", "_node",
                  "__weakref__")
+    _kind = "a tensor"
 
     def __init__(self, model: Any, parents: Sequence[Tensor] = (),
                  apply: Optional[Apply] = None,
@@ -45,7 +48,7 @@ class Tensor:
         self.parents = tuple(parents)
         self.input = input  # its name, rows and dtype
         # What continues sequences, if it is the logits of a language model.
-        self.block: Optional[_native.Block] = None
+        self._block: Optional[_native.Block] = None
         self._apply = apply
         with model._lock:
             self._node = apply([parent._node for parent in parents], True)
@@ -54,25 +57,25 @@ class Tensor:
     def name(self) -> str:
         """Its name in messages and texts."""
         with self.model._lock:
-            return self._node.name
+            return Text(self._node.name)
 
     @property
     def dtype(self) -> str:
         """The name of the dtype, such as "f32"."""
         with self.model._lock:
-            return self._node.dtype
+            return Text(self._node.dtype)
 
     @property
     def rows(self) -> str:
         """The shape as batch|input->output. Error: uses leave it open."""
         with self.model._lock:
-            return self._node.rows()
+            return Text(self._node.rows())
 
     @property
     def shape(self) -> Tuple[int, ...]:
         """The sizes in memory order: batch, output, input axes."""
         with self.model._lock:
-            return tuple(self._node.dims())
+            return Sizes(self._node.dims())
 
     @checked
     def named(self, name: str) -> Tensor:
@@ -162,8 +165,10 @@ class Tensor:
     def __pos__(self) -> Tensor:
         return self
 
-    def __getattr__(self, name: str) -> Any:
-        raise no_attribute("a tensor", name, dir(Tensor))
+    def __call__(self, *args: Any, **options: Any) -> NoReturn:
+        raise TypeError("a tensor is not a function: f = model.predict(tensor) "
+                        "is one, f(x=array); layers are functions of a tensor: "
+                        "ocannl.linear(x, 64)")
 
     def __reduce__(self) -> Any:
         raise TypeError("a tensor is a part of its model, which cannot be "
@@ -185,16 +190,14 @@ class Tensor:
             if getattr(each, "ndim", 0) > 0 and not isinstance(each, Tensor):
                 number(each)  # raises
         if method != "__call__" or options or op not in _OPS:
-            raise TypeError(f"numpy.{ufunc.__name__}() does not take tensors; "
-                            "operators and functions of ocannl do")
+            raise _not_of_numpy(ufunc.__name__)
         if op == "matmul":
             return _compose(*inputs)
         return pointwise(op, *inputs)
 
     def __array_function__(self, function: Any, types: Any, args: Any,
                            options: Any) -> Any:
-        raise TypeError(f"numpy.{function.__name__}() does not take tensors; "
-                        "operators and functions of ocannl do")
+        raise _not_of_numpy(function.__name__)
 
     # Comparisons make tensors, so that identity decides what is a key.
     __hash__ = object.__hash__
@@ -273,6 +276,15 @@ class Tensor:
     def _repr_html_(self) -> str:
         with self.model._lock:
             return f"<pre>{html.escape(self._node.tree())}</pre>"
+
+
+def _not_of_numpy(name: str) -> TypeError:
+    if inspect.isfunction(vars(Tensor).get(name)):
+        hint = f"x.{name}() does"
+    else:
+        hint = (hint_of("a tensor", name) or
+                "operators and functions of ocannl do")
+    return TypeError(f"numpy.{name}() does not take tensors; {hint}")
 
 
 _NO_VALUE = ("a tensor has no value before it is computed: "

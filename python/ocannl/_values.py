@@ -8,7 +8,7 @@ import operator
 from typing import Any, Callable, Tuple
 
 from ocannl import _native
-from ocannl._errors import checked, no_attribute
+from ocannl._errors import Sizes, Text, checked, no_attribute, no_setting
 from ocannl._native import Array, Loss
 
 _ARITHMETIC = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod",
@@ -77,6 +77,8 @@ def _item(array: Array) -> Any:
 
 
 _init, _to_list = Array.__init__, Array.tolist
+_shape = Array.shape.fget  # type: ignore[attr-defined]
+_dtype = Array.dtype.fget  # type: ignore[attr-defined]
 
 
 def _array_init(self: Array, values: Any, dtype: str = "f32") -> None:
@@ -99,16 +101,38 @@ def _set_cell(array: Array, key: Any, value: Any) -> None:
                     "model[name] = w")
 
 
+# They would change a copy.
+_CHANGE = ("byteswap", "fill", "itemset", "partition", "put", "resize",
+           "setfield", "setflags", "sort")
+
+
 def _array_attribute(array: Array, name: str) -> Any:
-    if name.startswith("__"):
+    """Those of NumPy."""
+    if name.startswith("_"):
         raise AttributeError(name)
-    raise AttributeError(f"an ocannl.Array has no attribute `{name}`; "
-                         "numpy.asarray(array) is an array of NumPy, without a "
-                         "copy")
+    if name in _CHANGE:
+        _set_cell(array, None, None)
+    try:
+        return getattr(_numpy(array), name)
+    except AttributeError:
+        pass
+    raise no_attribute("an ocannl.Array", name)
+
+
+def _array_setting(array: Array, name: str, value: Any) -> None:
+    raise no_setting("an ocannl.Array", name)
 
 
 def _loss_attribute(loss: Loss, name: str) -> Any:
-    raise no_attribute("a loss", name)
+    raise no_attribute("a loss", name, ("item",))
+
+
+def _loss_setting(loss: Loss, name: str, value: Any) -> None:
+    raise no_setting("a loss", name)
+
+
+def _no_items(loss: Loss, *args: Any) -> Any:
+    raise TypeError("a loss is one number: float(loss)")
 
 
 def _add(kind: Any, **methods: Any) -> None:
@@ -133,10 +157,10 @@ _add(Array, __doc__="""An array on the host that Python owns: what predictions
 and parameters are. numpy.asarray(array) and torch.from_dlpack(array) share its
 memory; operators and indices are those of NumPy. Array(values, dtype) is a copy
 of the values.""",
-     shape=property(Array.shape.fget,  # type: ignore[attr-defined]
+     shape=property(lambda self: Sizes(_shape(self)),
                     doc="The sizes in memory order: batch, output and input "
                     "axes."),
-     dtype=property(Array.dtype.fget,  # type: ignore[attr-defined]
+     dtype=property(lambda self: Text(_dtype(self)),
                     doc="The name of the dtype, such as \"f32\"."),
      __array__=_array, __hash__=None,
      __int__=lambda self: int(_item(self)),
@@ -149,7 +173,7 @@ of the values.""",
                                           spec),
      __reduce__=lambda self: (_restored, (_native.bytes_of(self), self.dtype,
                                           self.shape)),
-     __getattr__=_array_attribute)
+     __getattr__=_array_attribute, __setattr__=_array_setting)
 _add_checked(Array, __init__=_array_init, tolist=_tolist, numpy=_numpy,
              item=_item)
 _add(Loss, __doc__="""The loss of one step, of one cell, as it was before the
@@ -164,5 +188,6 @@ update: a number. What needs the number waits for the step.""",
                                           spec),
      __hash__=object.__hash__,
      __reduce__=lambda self: (float, (float(self),)),
-     __getattr__=_loss_attribute)
+     __len__=_no_items, __iter__=_no_items, __getitem__=_no_items,
+     __getattr__=_loss_attribute, __setattr__=_loss_setting)
 _add_checked(Loss, item=_loss_item)
