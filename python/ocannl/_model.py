@@ -293,9 +293,14 @@ class Model(Closed, collections.abc.MutableMapping[str, _native.Array]):
     def _check_parameter(self, name: object) -> None:
         if isinstance(name, str) and name in self:
             return
-        known = ", ".join(self) or "none"
         raise _NoParameter(f"there is no parameter {name!r}; the model has: "
-                           f"{known}")
+                           f"{self._known()}")
+
+    def _known(self) -> str:
+        """The names of parameters, of which there may be thousands."""
+        names = list(self)
+        more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+        return (", ".join(names[:8]) or "none") + more
 
     def __getattr__(self, name: str) -> Any:
         if name not in Model.__slots__:
@@ -303,7 +308,7 @@ class Model(Closed, collections.abc.MutableMapping[str, _native.Array]):
                 raise AttributeError(f"a parameter is an item: model[{name!r}]")
             if len(self) > 0 and not hint_of(self._kind, name, dir(Model)):
                 raise AttributeError(f"a model has no attribute `{name}`; "
-                                     f"model[name] has {', '.join(self)}")
+                                     f"model[name] has {self._known()}")
         return super().__getattr__(name)
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -183,6 +183,16 @@ class HabitsTest(unittest.TestCase):
         for text, value in AS_THERE:
             self.assertEqual(repr(eval(text, dict(names))), value, text)
 
+    def test_many_parameters_are_not_all_listed(self):
+        m = ocannl.Model()
+        h = m.input("x", "4|2")
+        for _ in range(9):
+            h = ocannl.linear(h, 2)
+        with self.assertRaisesRegex(KeyError, "linear4_b and 10 more"):
+            m["w"]
+        with self.assertRaisesRegex(AttributeError, "linear4_b and 10 more"):
+            m.w
+
     def test_names_of_layers(self):
         m = ocannl.Model()
         x = m.input("x", "4|2")
