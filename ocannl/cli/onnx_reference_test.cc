@@ -29,6 +29,10 @@ and with the attributes that are listed. It also knows `If`. An attribute with
 of a model. `Adagrad`, `Adam` and `Momentum` are of the domain
 `ai.onnx.preview.training`.
 
+ONNX calls an id out of bounds an error. Of `Gather` and `Scatter` with their
+variants, the import refuses one that is a constant. An id that a run computes
+or is given is not checked: out of bounds it gathers 0, and scatters nothing.
+
 )";
 
 std::string Page() {

@@ -27,8 +27,7 @@ class Importer {
 
   absl::StatusOr<ImportedModel> Import() {
     net_.model = std::make_unique<train::Model>();
-    OCANNL_RETURN_IF_ERROR(CheckOpsets());
-    OCANNL_RETURN_IF_ERROR(CheckNames());
+    OCANNL_RETURN_IF_ERROR(Check());
     Scope scope;
     OCANNL_RETURN_IF_ERROR(AddInputs(scope));
     NodeImporter nodes(file_.opsets, net_);
@@ -36,6 +35,11 @@ class Importer {
     OCANNL_RETURN_IF_ERROR(nodes.Unsupported());
     OCANNL_RETURN_IF_ERROR(AddOutputs(scope));
     return std::move(net_);
+  }
+
+  absl::Status Check() const {
+    OCANNL_RETURN_IF_ERROR(CheckOpsets());
+    return CheckNames();
   }
 
  private:
@@ -219,13 +223,26 @@ absl::StatusOr<ImportedModel> Import(const OnnxModel& file,
   return Importer(file, options).Import();
 }
 
+absl::Status CheckImport(const OnnxModel& file, const ImportOptions& options) {
+  OCANNL_RETURN_IF_ERROR(Importer(file, options).Check());
+  ImportedModel none;
+  NodeImporter nodes(file.opsets, none);
+  nodes.CheckNodes(file.graph);
+  return nodes.Unsupported();
+}
+
+absl::Status InFile(const std::string& path, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(path, ": ", status.message()));
+}
+
 absl::StatusOr<ImportedModel> ImportFile(const std::string& path,
                                          const ImportOptions& options) {
   OCANNL_ASSIGN_OR_RETURN(const OnnxModel file, ReadModelFile(path));
   absl::StatusOr<ImportedModel> net = Import(file, options);
-  if (net.ok()) return net;
-  return absl::Status(net.status().code(),
-                      absl::StrCat(path, ": ", net.status().message()));
+  OCANNL_RETURN_IF_ERROR(InFile(path, net.status()));
+  return net;
 }
 
 absl::StatusOr<Assignments> Forward(ImportedModel& net) {

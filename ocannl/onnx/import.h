@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ocannl/core/assign/ir.h"
 #include "ocannl/core/base/dtype.h"
@@ -59,10 +60,13 @@ struct NamedTensor {
   Tensor value() const { return *tensor; }
 };
 
+// Whether an initialiser is a parameter: it has floats, and axes.
+bool IsParameter(const NdArray& array);
+
 struct ImportedModel {
   std::unique_ptr<train::Model> model;
   std::vector<NamedTensor> inputs, outputs;  // in the order of the file
-  // Initialisers of floats that have axes. Other initialisers are constants.
+  // The initialisers for which IsParameter holds. Others are constants.
   std::vector<NamedTensor> parameters;
 };
 
@@ -73,6 +77,13 @@ struct ImportedModel {
 // operators that operators.def does not have, all of them in one message.
 absl::StatusOr<ImportedModel> Import(const OnnxModel& file,
                                      const ImportOptions& options = {});
+
+// The errors of Import that depend on no dims: names in `options`, operators,
+// the opset.
+absl::Status CheckImport(const OnnxModel& file, const ImportOptions& options);
+
+// The status, with the path of the file in front of the message of an error.
+absl::Status InFile(const std::string& path, const absl::Status& status);
 
 // Likewise of the model of an .onnx file, whose arrays are freed when the graph
 // has its own. Errors: those of ReadModelFile, and of Import with the path.

@@ -50,11 +50,14 @@ std::string ArrayName(absl::string_view name) {
 
 // Only floats that have axes can be trained. Numbers are constants such as
 // an epsilon, which the engine folds into code.
+bool IsParameter(const NdArray& array) {
+  return IsFloat(ComputeDType(array.dtype())) && !array.dims().empty() &&
+         array.size() > 0;
+}
+
 Value NodeImporter::AddInitializer(const std::string& name,
                                    const NdArray& array) {
-  const bool is_parameter = IsFloat(ComputeDType(array.dtype())) &&
-                            !array.dims().empty() && array.size() > 0;
-  if (!is_parameter) return Constant(net_.model->graph, array);
+  if (!IsParameter(array)) return Constant(net_.model->graph, array);
   Value value = Parameter(net_.model->graph, ArrayName(name), array);
   net_.parameters.push_back({.name = name,
                              .array = value.tensor().node().name,
@@ -194,6 +197,16 @@ absl::StatusOr<Outputs> NodeImporter::BranchOutputs(const Node& node,
     outputs.push_back(**value);
   }
   return outputs;
+}
+
+void NodeImporter::CheckNodes(const OnnxGraph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (node.op == "If" && node.domain.empty()) continue;
+    const absl::Status known = CheckKnown(node, OpsetOf(node));
+    if (absl::IsUnimplemented(known)) {
+      unsupported_.emplace_back(At(node, known).message());
+    }
+  }
 }
 
 absl::Status NodeImporter::Unsupported() const {

@@ -50,6 +50,9 @@ class NodeImporter {
   // node computes; a damaged node.
   absl::Status AddGraph(const OnnxGraph& from, Scope& scope);
 
+  // Notes the nodes outside of branches that no dims would make known.
+  void CheckNodes(const OnnxGraph& graph);
+
   // Unimplemented: there are unsupported nodes, which the message lists.
   absl::Status Unsupported() const;
 

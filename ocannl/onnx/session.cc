@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/onnx/session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -21,14 +22,31 @@ absl::StatusOr<Session> Session::Load(const std::string& path,
 
 absl::StatusOr<Session> Session::Make(ImportedModel net,
                                       const Backend& backend) {
-  auto machine = std::make_unique<Machine>(backend);
-  OCANNL_ASSIGN_OR_RETURN(Assignments code, ForwardOfFile(net));
-  std::optional<Routine> routine;
-  if (!code.list.empty()) {
-    OCANNL_ASSIGN_OR_RETURN(routine,
-                            ToRoutine(machine->context, std::move(code), {}));
+  return MakeOn(std::make_shared<Machine>(backend), std::move(net));
+}
+
+absl::StatusOr<Session> Session::MakeOn(std::shared_ptr<Machine> machine,
+                                        ImportedModel net) {
+  OCANNL_ASSIGN_OR_RETURN(Assignments code, Forward(net));
+  const Context& owner = machine->parameters;
+  Session session(std::move(net), machine);
+  for (const Array& array : code.arrays) {
+    const auto found = absl::c_find_if(
+        session.net_.parameters,
+        [&](const NamedTensor& each) { return each.array == array.name; });
+    if (found == session.net_.parameters.end()) continue;
+    if (!owner.InfoOf(array.name).ok()) {
+      OCANNL_RETURN_IF_ERROR(owner.Write(array.name,
+                                         found->data->Reshaped(array.dims),
+                                         Context::Unused::kIsLeft));
+    }
+    OCANNL_RETURN_IF_ERROR(session.context_.Share(array.name, owner));
   }
-  return Session(std::move(net), std::move(machine), std::move(routine));
+  if (!code.list.empty()) {
+    OCANNL_ASSIGN_OR_RETURN(session.routine_,
+                            ToRoutine(session.context_, std::move(code), {}));
+  }
+  return session;
 }
 
 absl::Status Session::Check(
@@ -60,8 +78,8 @@ absl::StatusOr<std::map<std::string, NdArray>> Session::Run(
   OCANNL_RETURN_IF_ERROR(Check(inputs));
   for (const NamedTensor& input : net_.inputs) {
     if (!input.tensor) continue;
-    OCANNL_RETURN_IF_ERROR(machine_->context.Write(
-        input.array, inputs.at(input.name), Context::Unused::kIsLeft));
+    OCANNL_RETURN_IF_ERROR(context_.Write(input.array, inputs.at(input.name),
+                                          Context::Unused::kIsLeft));
   }
   if (routine_) OCANNL_RETURN_IF_ERROR(routine_->Run());
   std::map<std::string, NdArray> outputs;
@@ -71,9 +89,100 @@ absl::StatusOr<std::map<std::string, NdArray>> Session::Run(
       array = NdArray(output.dtype, output.dims);
       continue;
     }
-    OCANNL_ASSIGN_OR_RETURN(array, machine_->context.Read(output.array));
+    OCANNL_ASSIGN_OR_RETURN(array, context_.Read(output.array));
   }
   return outputs;
+}
+
+absl::StatusOr<SessionTable> SessionTable::Load(const std::string& path,
+                                                ImportOptions options,
+                                                const Backend& backend,
+                                                size_t most) {
+  OCANNL_ASSIGN_OR_RETURN(OnnxModel file, ReadModelFile(path));
+  absl::StatusOr<SessionTable> table =
+      Make(std::move(file), std::move(options), backend, most);
+  OCANNL_RETURN_IF_ERROR(InFile(path, table.status()));
+  return table;
+}
+
+absl::StatusOr<SessionTable> SessionTable::Make(OnnxModel file,
+                                                ImportOptions options,
+                                                const Backend& backend,
+                                                size_t most) {
+  OCANNL_RETURN_IF_ERROR(CheckImport(file, options));
+  SessionTable table(std::move(file), std::move(options), backend, most);
+  for (const TensorInfo& info : table.file_.graph.inputs) {
+    if (table.options_.constants.contains(info.name)) continue;
+    for (const Dim& dim : info.dims.value_or(std::vector<Dim>())) {
+      if (dim.size || table.options_.dims.contains(dim.name)) continue;
+      table.has_free_dims_ = true;
+    }
+  }
+  if (!table.has_free_dims_) {
+    OCANNL_RETURN_IF_ERROR(table.ForSizes(table.options_.dims).status());
+  }
+  return table;
+}
+
+absl::StatusOr<Session*> SessionTable::For(
+    const std::map<std::string, Dims>& dims) {
+  Sizes sizes = options_.dims;
+  for (const TensorInfo& info : file_.graph.inputs) {
+    const auto found = dims.find(info.name);
+    if (options_.constants.contains(info.name) || !info.dims) continue;
+    if (found == dims.end()) {
+      return UserError("input `", info.name, "` is missing; it is ",
+                       ToString(info));
+    }
+    const Dims& given = found->second;
+    const auto misfit = [&](const auto&... why) {
+      return UserError("input `", info.name, "` is ", ToString(info),
+                       ", but the value has the dims [",
+                       absl::StrJoin(given, ", "), "]", why...);
+    };
+    if (given.size() != info.dims->size()) return misfit();
+    for (size_t k = 0; k < given.size(); ++k) {
+      const Dim& dim = (*info.dims)[k];
+      if (dim.size && *dim.size != given[k]) return misfit();
+      if (dim.size) continue;
+      const auto [known, is_new] = sizes.try_emplace(dim.name, given[k]);
+      if (known->second != given[k]) {
+        return misfit(", and `", dim.name, "` is ", known->second);
+      }
+    }
+  }
+  return ForSizes(std::move(sizes));
+}
+
+absl::StatusOr<Session*> SessionTable::ForSizes(Sizes sizes) {
+  const auto found = absl::c_find_if(
+      sessions_, [&](const auto& each) { return each.first == sizes; });
+  if (found != sessions_.end()) {
+    std::rotate(found, found + 1, sessions_.end());
+    return &sessions_.back().second;
+  }
+  OCANNL_ASSIGN_OR_RETURN(
+      ImportedModel net,
+      Import(file_, {.dims = sizes, .constants = options_.constants}));
+  OCANNL_ASSIGN_OR_RETURN(Session session,
+                          Session::MakeOn(machine_, std::move(net)));
+  ++compilations_;
+  // The file and the machine have the arrays.
+  session.net_.model.reset();
+  session.net_.parameters.clear();
+  if (!sessions_.empty() && sessions_.size() >= most_) {
+    sessions_.erase(sessions_.begin());
+  }
+  sessions_.emplace_back(std::move(sizes), std::move(session));
+  return &sessions_.back().second;
+}
+
+absl::StatusOr<std::map<std::string, NdArray>> SessionTable::Run(
+    const std::map<std::string, NdArray>& inputs) {
+  std::map<std::string, Dims> dims;
+  for (const auto& [name, array] : inputs) dims[name] = array.dims();
+  OCANNL_ASSIGN_OR_RETURN(Session * session, For(dims));
+  return session->Run(inputs);
 }
 
 }  // namespace ocannl::onnx

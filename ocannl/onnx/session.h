@@ -8,9 +8,18 @@
 //                           *backend));
 //   OCANNL_ASSIGN_OR_RETURN(auto outputs, session.Run({{"images", array}}));
 //   NdArray logits = outputs.at("logits");
+//
+// SessionTable: the same for inputs of any dims that the file allows. It
+// compiles the model once for each.
+//
+//   OCANNL_ASSIGN_OR_RETURN(
+//       auto table, onnx::SessionTable::Load("resnet18.onnx", {}, *backend));
+//   OCANNL_ASSIGN_OR_RETURN(auto outputs, table.Run({{"images", array}}));
 #ifndef OCANNL_ONNX_SESSION_H_
 #define OCANNL_ONNX_SESSION_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,8 +32,11 @@
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/runtime/context.h"
+#include "ocannl/core/runtime/device.h"
 #include "ocannl/core/runtime/routine.h"
+#include "ocannl/core/runtime/stream.h"
 #include "ocannl/onnx/import.h"
+#include "ocannl/onnx/model.h"
 
 namespace ocannl::onnx {
 
@@ -52,27 +64,94 @@ class Session {
       const std::map<std::string, NdArray>& inputs);
 
  private:
-  // At addresses that stay: each refers to the one before it.
+  friend class SessionTable;
+
+  // What sessions of one file share. At an address that stays: each member
+  // refers to the one before it.
   struct Machine {
     explicit Machine(const Backend& backend)
-        : device("host", &backend), stream(&device), context(&stream) {}
+        : device("host", &backend), stream(&device), parameters(&stream) {}
 
     Device device;
     Stream stream;
-    Context context;
+    Context parameters;
   };
 
-  Session(ImportedModel net, std::unique_ptr<Machine> machine,
-          std::optional<Routine> routine)
+  // With the parameters of the machine, which gets those that it lacks.
+  static absl::StatusOr<Session> MakeOn(std::shared_ptr<Machine> machine,
+                                        ImportedModel net);
+
+  Session(ImportedModel net, std::shared_ptr<Machine> machine)
       : net_(std::move(net)),
         machine_(std::move(machine)),
-        routine_(std::move(routine)) {}
+        context_(&machine_->stream) {}
 
   absl::Status Check(const std::map<std::string, NdArray>& inputs) const;
 
   ImportedModel net_;
-  std::unique_ptr<Machine> machine_;
-  std::optional<Routine> routine_;  // none: no output has cells
+  std::shared_ptr<Machine> machine_;
+  // Of its own: inputs of other dims have the same names.
+  Context context_;
+  std::optional<Routine> routine_ = std::nullopt;  // none: no output has cells
+};
+
+// Moves, but does not copy. Not thread-safe.
+class SessionTable {
+ public:
+  // Reads the file, and compiles it if the options leave no dimension free.
+  // Keeps sessions for the last `most` dims that were used, and one at least;
+  // parameters are in memory twice, however many there are. The backend must
+  // outlive the table. Errors: as of Session::Load, but a free dimension may
+  // have no size.
+  static absl::StatusOr<SessionTable> Load(const std::string& path,
+                                           ImportOptions options,
+                                           const Backend& backend,
+                                           size_t most = 16);
+  // The same for a file that is read.
+  static absl::StatusOr<SessionTable> Make(OnnxModel file,
+                                           ImportOptions options,
+                                           const Backend& backend,
+                                           size_t most = 16);
+
+  const OnnxModel& file() const { return file_; }
+
+  // The session of a file without free dimensions; else none.
+  const Session* only() const {
+    return has_free_dims_ ? nullptr : &sessions_.back().second;
+  }
+
+  // How many sessions were made so far.
+  int64_t compilations() const { return compilations_; }
+
+  // The session for inputs of these dims, by name. It is good until the next
+  // call. Errors: dims of another rank or of other sizes than the file or the
+  // options say; two sizes for one free dimension; as of Session::Load.
+  absl::StatusOr<Session*> For(const std::map<std::string, Dims>& dims);
+
+  // As Session::Run, for the dims that the inputs have.
+  absl::StatusOr<std::map<std::string, NdArray>> Run(
+      const std::map<std::string, NdArray>& inputs);
+
+ private:
+  using Sizes = std::map<std::string, int64_t>;  // of free dimensions
+
+  SessionTable(OnnxModel file, ImportOptions options, const Backend& backend,
+               size_t most)
+      : file_(std::move(file)),
+        options_(std::move(options)),
+        machine_(std::make_shared<Session::Machine>(backend)),
+        most_(most) {}
+
+  absl::StatusOr<Session*> ForSizes(Sizes sizes);
+
+  OnnxModel file_;
+  ImportOptions options_;
+  std::shared_ptr<Session::Machine> machine_;
+  size_t most_;
+  bool has_free_dims_ = false;
+  int64_t compilations_ = 0;
+  // The last one used is the last.
+  std::vector<std::pair<Sizes, Session>> sessions_ = {};
 };
 
 }  // namespace ocannl::onnx

@@ -151,6 +151,110 @@ TEST(OnnxImportTest, AConditionOnAConstantInputIsDecided) {
   EXPECT_THAT(CellsOf(outputs->at("y")), ElementsAre(0, 2));
 }
 
+// ONNX: "It is an error if any of the index values are out of bounds."
+TEST(OnnxImportTest, ConstantIdsAreInBounds) {
+  const auto import = [](const std::string& op, Dims dims,
+                         std::vector<int64_t> ids) {
+    OnnxModel model = {.opsets = {{"", 17}}};
+    model.graph.nodes = {{.op = op, .inputs = {"x", "ids"}, .outputs = {"y"}}};
+    if (op[0] == 'S') model.graph.nodes[0].inputs.push_back("new");
+    model.graph.initializers = {
+        {"ids", NdArray::Of<int64_t>(std::move(dims), ids)}};
+    model.graph.inputs = {FloatInfo("x", {3, 2}), FloatInfo("new", {1, 2})};
+    model.graph.outputs = {FloatInfo("y", {-1})};
+    return Import(Read(model)).status();
+  };
+  for (const std::string op : {"Gather", "GatherElements", "ScatterElements"}) {
+    EXPECT_THAT(import(op, {1, 2}, {-3, 2}), IsOk()) << op;
+    for (int64_t id : {-4, 3}) {
+      EXPECT_THAT(import(op, {1, 2}, {0, id}),
+                  StatusIs(absl::StatusCode::kInvalidArgument,
+                           HasSubstr("of an axis of 3 cells; give -3 to 2")))
+          << op << id;
+    }
+  }
+  for (const std::string op : {"GatherND", "ScatterND"}) {
+    EXPECT_THAT(import(op, {1, 2, 2}, {2, 1, -3, -2}), IsOk()) << op;
+    EXPECT_THAT(import(op, {1, 2, 2}, {0, 0, 1, 2}),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("the id 2 of an axis of 2 cells")))
+        << op;
+  }
+}
+
+TEST(OnnxImportTest, ATableFollowsTheDimsOfItsInputs) {
+  for (const std::string& tier : AvailableTiers()) {
+    const Backend& backend = **FindTier(tier);
+    auto table = SessionTable::Make(Read(Perceptron()), {}, backend, 2);
+    ASSERT_THAT(table, IsOk());
+    EXPECT_EQ(table->only(), nullptr);
+    for (int64_t batch : {1, 3, 1, 2, 3, 3}) {  // more than it keeps
+      const std::map<std::string, NdArray> inputs = {
+          {"x", Floats({batch, 2}, std::vector<float>(2 * batch, 0.5))}};
+      auto net = Import(Read(Perceptron()), {.dims = {{"batch", batch}}});
+      ASSERT_THAT(net, IsOk());
+      auto session = Session::Make(*std::move(net), backend);
+      ASSERT_THAT(session, IsOk());
+      auto wanted = session->Run(inputs);
+      auto found = table->Run(inputs);
+      ASSERT_THAT(wanted, IsOk());
+      ASSERT_THAT(found, IsOk());
+      EXPECT_TRUE(SameBits(found->at("y"), wanted->at("y"))) << tier << batch;
+      EXPECT_TRUE(SameBits(found->at("hidden"), wanted->at("hidden")));
+    }
+  }
+}
+
+TEST(OnnxImportTest, ATableCompilesOnceForEachDims) {
+  auto table =
+      SessionTable::Make(Read(Perceptron()), {}, **FindTier("interp"), 2);
+  ASSERT_THAT(table, IsOk());
+  auto one = table->For({{"x", {1, 2}}});
+  ASSERT_THAT(one, IsOk());
+  EXPECT_EQ((*one)->outputs()[1].dims, (Dims{1, 3}));
+  const auto compiled = [&](int64_t batch) {
+    const int64_t before = table->compilations();
+    EXPECT_THAT(table->For({{"x", {batch, 2}}}), IsOk());
+    return table->compilations() > before;
+  };
+  EXPECT_FALSE(compiled(1));
+  EXPECT_TRUE(compiled(2));
+  EXPECT_FALSE(compiled(1));
+  EXPECT_TRUE(compiled(3));  // in the place of 2, which was not used last
+  EXPECT_FALSE(compiled(1));
+  EXPECT_TRUE(compiled(2));
+}
+
+TEST(OnnxImportTest, ATableRefusesWhatTheFileDoesNotAllow) {
+  const Backend& backend = **FindTier("interp");
+  OnnxModel model = {.opsets = {{"", 17}}};
+  model.graph.nodes = {{.op = "Add", .inputs = {"a", "b"}, .outputs = {"y"}}};
+  model.graph.inputs = {FloatInfo("a", {-1, 2}), FloatInfo("b", {-1, 2})};
+  model.graph.outputs = {FloatInfo("y", {-1, 2})};
+  auto table = SessionTable::Make(model, {}, backend);
+  ASSERT_THAT(table, IsOk());
+  const auto error = [&](std::map<std::string, Dims> dims) {
+    return std::string(table->For(dims).status().message());
+  };
+  EXPECT_THAT(error({{"a", {3, 2}}}), HasSubstr("input `b` is missing"));
+  EXPECT_THAT(error({{"a", {3, 2}}, {"b", {4, 2}}}),
+              HasSubstr("input `b` is f32[batch, 2], but the value has the "
+                        "dims [4, 2], and `batch` is 3"));
+  EXPECT_THAT(error({{"a", {3, 5}}, {"b", {3, 2}}}),
+              HasSubstr("input `a` is f32[batch, 2]"));
+  EXPECT_THAT(error({{"a", {3}}, {"b", {3, 2}}}), HasSubstr("dims [3]"));
+  EXPECT_THAT(error({{"a", {0, 2}}, {"b", {0, 2}}}),
+              HasSubstr("give a number above 0"));
+  EXPECT_THAT(error({{"a", {3, 2}}, {"b", {3, 2}}}), "");
+
+  EXPECT_THAT(
+      SessionTable::Make(model, {.dims = {{"b", 1}}}, backend).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("dimension `b`")));
+  model.graph.nodes[0].op = "Fancy";
+  EXPECT_THAT(SessionTable::Make(model, {}, backend).status(),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("Fancy")));
+}
+
 // Fine-tuning: from the weights of the file to another task.
 TEST(OnnxImportTest, ParametersTrain) {
   auto net = Import(Read(Perceptron()), {.dims = {{"batch", 4}}});

@@ -13,10 +13,29 @@ Value FromStart(const Value& ids, int64_t size) {
   return Select(Less(wide, 0), wide + static_cast<double>(size), wide);
 }
 
+// Misfit: an id that is known at import is out of bounds, which the
+// specification calls an error. `sizes` are those of the axes that the numbers
+// of an id, one after the other, are for.
+void CheckBounds(const Value& ids, const Dims& sizes) {
+  if (!ids.is_constant() || sizes.empty()) return;
+  for (int64_t k = 0; k < ids.known->size(); ++k) {
+    const auto size = static_cast<double>(sizes[k % sizes.size()]);
+    const double id = ids.known->AsDouble(k);
+    Require(-size <= id && id < size, "the id ", id, " of an axis of ", size,
+            " cells; give ", -size, " to ", size - 1);
+  }
+}
+
+// The same ids from the start.
+Value Inside(const Value& ids, int64_t size) {
+  CheckBounds(ids, {size});
+  return FromStart(ids, size);
+}
+
 absl::StatusOr<Outputs> GatherRule(const OpCall& call) {
   const Value& x = call[0];
   const int axis = call.AxisOf(0, x.rank());
-  return GatherAxis(x, axis, FromStart(call[1], x.dim(axis)));
+  return GatherAxis(x, axis, Inside(call[1], x.dim(axis)));
 }
 
 absl::StatusOr<Outputs> GatherElementsRule(const OpCall& call) {
@@ -29,13 +48,14 @@ absl::StatusOr<Outputs> GatherElementsRule(const OpCall& call) {
   const Axes axes = AxisNames(x.rank());
   Axes from = axes;
   from[axis] = "at";
-  return Gather({part, from}, {FromStart(call[1], x.dim(axis)), axes}, axes);
+  return Gather({part, from}, {Inside(call[1], x.dim(axis)), axes}, axes);
 }
 
 // The ids of the last axis as one: a place in the product of the first axes of
 // `dims`.
 Value PlaceOf(const Value& ids, const Dims& dims, int64_t count) {
   Require(count > 0, "an id of no numbers");
+  CheckBounds(ids, dims);
   const Dims without_last = ids.between(0, ids.rank() - 1);
   std::optional<Value> place;
   for (int k = 0; k < count; ++k) {
@@ -84,7 +104,7 @@ absl::StatusOr<Outputs> ScatterElementsRule(const OpCall& call) {
   const Value& x = call[0];
   const int axis = call.AxisOf(0, x.rank());
   // Beyond the given ids there shall be -1, which means no cell.
-  Value ids = FromStart(call[1], x.dim(axis)) + 1.0;
+  Value ids = Inside(call[1], x.dim(axis)) + 1.0;
   Value updates = call[2];
   for (int k = 0; k < x.rank(); ++k) {
     if (k == axis) continue;
