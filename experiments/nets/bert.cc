@@ -140,18 +140,7 @@ train::RestoreOptions BertFile() {
   return {.allow_extra = true,  // the pooler
           .convert = true,
           .layout = train::FileLayout::kPyTorch,
-          .rename = train::PyTorchNames(
-              {{"encoder_block{n}", "encoder.layer.{n-1}"},
-               {"self_norm", "attention.output.LayerNorm"},
-               {"self_out", "attention.output.dense"},
-               {"self", "attention.self"},
-               {"in", "intermediate.dense"},
-               {"out", "output.dense"},
-               {"mlp_norm", "output.LayerNorm"},
-               {"norm", "embeddings.LayerNorm"},
-               {"word", "embeddings.word_embeddings"},
-               {"position", "embeddings.position_embeddings"},
-               {"type", "embeddings.token_type_embeddings"}})};
+          .rename = train::PyTorchNames(train::BertRules())};
 }
 
 absl::StatusOr<SentenceBert> SentenceBert::Load(const std::string& folder,

@@ -30,5 +30,23 @@ TEST(PyTorchNamesTest, Rules) {
   EXPECT_EQ(rename("__"), "..");
 }
 
+TEST(PyTorchNamesTest, Bert) {
+  const auto rename = train::PyTorchNames(train::BertRules());
+  EXPECT_EQ(rename("word_table"), "embeddings.word_embeddings.weight");
+  EXPECT_EQ(rename("norm_shift"), "embeddings.LayerNorm.bias");
+  EXPECT_EQ(rename("encoder_block6_self_query_w"),
+            "encoder.layer.5.attention.self.query.weight");
+  EXPECT_EQ(rename("encoder_block1_self_out_b"),
+            "encoder.layer.0.attention.output.dense.bias");
+  EXPECT_EQ(rename("encoder_block1_self_norm_scale"),
+            "encoder.layer.0.attention.output.LayerNorm.weight");
+  EXPECT_EQ(rename("encoder_block1_in_w"),
+            "encoder.layer.0.intermediate.dense.weight");
+  EXPECT_EQ(rename("encoder_block1_out_w"),
+            "encoder.layer.0.output.dense.weight");
+  EXPECT_EQ(rename("encoder_block1_mlp_norm_scale"),
+            "encoder.layer.0.output.LayerNorm.weight");
+}
+
 }  // namespace
 }  // namespace ocannl

@@ -141,4 +141,18 @@ std::function<std::string(absl::string_view)> PyTorchNames(
   };
 }
 
+std::vector<NameRule> BertRules() {
+  return {{"encoder_block{n}", "encoder.layer.{n-1}"},
+          {"self_norm", "attention.output.LayerNorm"},
+          {"self_out", "attention.output.dense"},
+          {"self", "attention.self"},
+          {"in", "intermediate.dense"},
+          {"out", "output.dense"},
+          {"mlp_norm", "output.LayerNorm"},
+          {"norm", "embeddings.LayerNorm"},
+          {"word", "embeddings.word_embeddings"},
+          {"position", "embeddings.position_embeddings"},
+          {"type", "embeddings.token_type_embeddings"}};
+}
+
 }  // namespace ocannl::train

@@ -39,6 +39,11 @@ struct NameRule {
 std::function<std::string(absl::string_view name)> PyTorchNames(
     std::vector<NameRule> rules = {});
 
+// Those of a BertModel of Hugging Face, for Embeddings `word`, `position` and
+// `type`, a LayerNorm `norm` of their sum, and an Encoder `encoder` with its
+// norms behind.
+std::vector<NameRule> BertRules();
+
 }  // namespace ocannl::train
 
 #endif  // OCANNL_TRAIN_CHECKPOINT_TORCH_NAMES_H_
