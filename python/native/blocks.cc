@@ -96,7 +96,7 @@ struct Window {
 
 train::TransformerOptions TransformerOf(int64_t size, int64_t heads,
                                         int64_t hidden, bool pre_norm,
-                                        double dropout) {
+                                        double dropout, double epsilon) {
   if (heads < 1 || size % heads != 0) {
     Raise(absl::StrCat("size=", size, " is not a multiple of heads=", heads,
                        "; give other numbers"));
@@ -105,7 +105,8 @@ train::TransformerOptions TransformerOf(int64_t size, int64_t heads,
           .heads = heads,
           .hidden = hidden,
           .pre_norm = pre_norm,
-          .dropout = dropout};
+          .dropout = dropout,
+          .norm_epsilon = epsilon};
 }
 
 void BindLayers(py::module_& module) {
@@ -200,36 +201,37 @@ void BindAttention(py::module_& module) {
                    return attention(x[0], x[1], mask, training, at);
                  }};
   });
-  module.def(
-      "encoder", [](const SessionPtr& session, const std::string& name,
-                    int64_t layers, int64_t size, int64_t heads, int64_t hidden,
-                    bool pre_norm, double dropout, const UserLine& where) {
-        const train::Encoder encoder(
-            ScopeOf(session, name), layers,
-            TransformerOf(size, heads, hidden, pre_norm, dropout), where);
-        return Block{session, [encoder](const Tensors& x, Training* training,
-                                        SourceLocation at) {
-                       return encoder(x[0], Second(x), training, at);
-                     }};
-      });
-  module.def(
-      "decoder_only",
-      [](const SessionPtr& session, const std::string& name, int64_t vocabulary,
-         int64_t length, int64_t layers, int64_t size, int64_t heads,
-         int64_t hidden, bool pre_norm, double dropout, const UserLine& where) {
-        const train::DecoderOnly decoder(
-            ScopeOf(session, name),
-            {.vocabulary = vocabulary,
-             .length = length,
-             .layers = layers,
-             .block = TransformerOf(size, heads, hidden, pre_norm, dropout)},
-            where);
-        return Block{session, OfTraining(decoder),
-                     [decoder](Tensor token, train::Decoding& decoding) {
-                       return decoder.Step(token, decoding);
-                     },
-                     length};
-      });
+  module.def("encoder", [](const SessionPtr& session, const std::string& name,
+                           int64_t layers, int64_t size, int64_t heads,
+                           int64_t hidden, bool pre_norm, double dropout,
+                           double epsilon, const UserLine& where) {
+    const train::Encoder encoder(
+        ScopeOf(session, name), layers,
+        TransformerOf(size, heads, hidden, pre_norm, dropout, epsilon), where);
+    return Block{session, [encoder](const Tensors& x, Training* training,
+                                    SourceLocation at) {
+                   return encoder(x[0], Second(x), training, at);
+                 }};
+  });
+  module.def("decoder_only",
+             [](const SessionPtr& session, const std::string& name,
+                int64_t vocabulary, int64_t length, int64_t layers,
+                int64_t size, int64_t heads, int64_t hidden, bool pre_norm,
+                double dropout, double epsilon, const UserLine& where) {
+               const train::DecoderOnly decoder(
+                   ScopeOf(session, name),
+                   {.vocabulary = vocabulary,
+                    .length = length,
+                    .layers = layers,
+                    .block = TransformerOf(size, heads, hidden, pre_norm,
+                                           dropout, epsilon)},
+                   where);
+               return Block{session, OfTraining(decoder),
+                            [decoder](Tensor token, train::Decoding& decoding) {
+                              return decoder.Step(token, decoding);
+                            },
+                            length};
+             });
 }
 
 void BindFunctions(py::module_& module) {

@@ -21,5 +21,6 @@ PYBIND11_MODULE(_native, module) {
   ocannl::python::BindGeneration(module);
   ocannl::python::BindTuning(module);
   ocannl::python::BindOnnx(module);
+  ocannl::python::BindText(module);
   module.attr("__name__") = name;
 }

@@ -12,10 +12,13 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ocannl/core/assign/arrays.h"
+#include "ocannl/core/base/status_macros.h"
 #include "ocannl/core/base/user_error.h"
+#include "ocannl/core/shape/infer.h"
 #include "ocannl/train/checkpoint/torch_names.h"
 #include "ocannl/train/graph/params_hash.h"
 #include "python/native/arrays.h"
@@ -79,25 +82,40 @@ py::object GetParameter(Session& session, const std::string& name) {
   })));
 }
 
-std::vector<Tensor> WrittenParameters(Session& session) {
-  std::vector<Tensor> written = ParametersOf(session);
-  std::erase_if(written, [&](Tensor p) { return !IsWritten(session, p); });
-  return written;
-}
-
 std::vector<Array> WrittenArrays(Session& session) {
   std::vector<Array> arrays;
-  for (Tensor p : WrittenParameters(session)) {
+  for (Tensor p : ParametersOf(session)) {
+    if (!IsWritten(session, p)) continue;
     arrays.push_back(
         ValueArray(session.model.graph, session.model.shapes, p.id));
   }
   return arrays;
 }
 
+// Those that have values, and those of `outputs`, whose sizes are known then.
+absl::StatusOr<std::vector<Tensor>> KnownParameters(
+    Session& session, const std::vector<Node>& outputs) {
+  absl::flat_hash_set<TensorId> needed;
+  for (const Node& output : outputs) {
+    train::Model& model = session.model;
+    OCANNL_RETURN_IF_ERROR(
+        InferShapes(model.graph, {output.tensor.id}, model.shapes));
+    for (Tensor p : train::AllParameters(model, output.tensor)) {
+      needed.insert(p.id);
+    }
+  }
+  std::vector<Tensor> known = ParametersOf(session);
+  std::erase_if(known, [&](Tensor p) {
+    return !needed.contains(p.id) && !IsWritten(session, p);
+  });
+  return known;
+}
+
 // `rename` has rules of PyTorchNames; None is no rename, and an empty list has
 // only the rules that PyTorchNames always has. `only` has the parameters that
 // are read; None: all.
-void Load(const SessionPtr& session, const std::string& path,
+void Load(const SessionPtr& session, const std::vector<Node>& outputs,
+          const std::string& path,
           const std::map<std::string, std::string>& names, bool allow_missing,
           bool allow_extra, bool convert, const std::string& layout,
           const std::optional<std::vector<std::array<std::string, 2>>>& rename,
@@ -113,8 +131,9 @@ void Load(const SessionPtr& session, const std::string& path,
     for (const auto& [ours, theirs] : *rename) rules.push_back({ours, theirs});
     options.rename = train::PyTorchNames(std::move(rules));
   }
-  Check(DoUnlocked(*session, [&] {
-    std::vector<Tensor> read = WrittenParameters(*session);
+  Check(DoUnlocked(*session, [&]() -> absl::Status {
+    OCANNL_ASSIGN_OR_RETURN(std::vector<Tensor> read,
+                            KnownParameters(*session, outputs));
     std::erase_if(read, [&](Tensor p) {
       return only && !absl::c_linear_search(*only, p.node().name);
     });
@@ -174,6 +193,13 @@ void BindParameters(py::module_& module) {
     }));
   });
   module.def("load", &Load);
+  module.def("bert_rules", [] {
+    std::vector<std::pair<std::string, std::string>> rules;
+    for (const auto& [ours, theirs] : train::BertRules()) {
+      rules.emplace_back(ours, theirs);
+    }
+    return rules;
+  });
 }
 
 }  // namespace ocannl::python

@@ -113,6 +113,7 @@ void BindPredictions(pybind11::module_& module);
 void BindRules(pybind11::module_& module);
 void BindSteps(pybind11::module_& module);
 void BindTensors(pybind11::module_& module);
+void BindText(pybind11::module_& module);
 void BindTuning(pybind11::module_& module);
 
 }  // namespace ocannl::python

@@ -171,26 +171,31 @@ def causal_mask(model: Any, length: int) -> Tensor:
 @checked
 def encoder(x: Tensor, *, layers: int, size: int, heads: int, hidden: int,
             mask: Optional[Tensor] = None, pre_norm: bool = True,
-            dropout: float = 0.0, name: str = "") -> Tensor:
+            dropout: float = 0.0, epsilon: float = 1e-5,
+            name: str = "") -> Tensor:
     """Blocks of attention and a perceptron with gelu: ...,length|size stays.
-    With a causal mask they are a decoder without an encoder."""
+    With a causal mask they are a decoder without an encoder. `epsilon` is that
+    of the norms; BERT has 1e-12."""
     _check_layers(layers)
+    _check_epsilon(epsilon)
     operands = [x] if mask is None else [x, mask]
     return _block(_native.encoder, name, "encoder", operands, layers, size,
-                  heads, hidden, pre_norm, dropout)
+                  heads, hidden, pre_norm, dropout, epsilon)
 
 
 @checked
 def decoder_only(tokens: Tensor, *, vocabulary: int, length: int, layers: int,
                  size: int, heads: int, hidden: int, pre_norm: bool = True,
-                 dropout: float = 0.0, name: str = "") -> Tensor:
+                 dropout: float = 0.0, epsilon: float = 1e-5,
+                 name: str = "") -> Tensor:
     """A language model: integers ...,length| of tokens give the logits of the
     next token at each place, ...,length|vocabulary. Model.generator continues
     sequences with it."""
     _check_layers(layers)
+    _check_epsilon(epsilon)
     return _block(_native.decoder_only, name, "decoder_only", [tokens],
                   vocabulary, length, layers, size, heads, hidden, pre_norm,
-                  dropout)
+                  dropout, epsilon)
 
 
 __all__ = ["attention", "batch_norm", "causal_mask", "conv2d", "decoder_only",

@@ -20,6 +20,7 @@ import keyword
 import os
 import re
 import threading
+import weakref
 from typing import (Any, Callable, Dict, Iterator, List, NoReturn, Optional,
                     Sequence, Tuple, Union)
 
@@ -76,7 +77,7 @@ class Model(Closed, collections.abc.MutableMapping[str, _native.Array]):
     """
 
     __slots__ = ("_session", "_lock", "_layers", "_by_name", "_options",
-                 "__weakref__")
+                 "_predictors", "__weakref__")
     _kind = "a model"
 
     @checked
@@ -94,6 +95,8 @@ class Model(Closed, collections.abc.MutableMapping[str, _native.Array]):
         self._layers: Dict[str, Tuple[str, int]] = {}  # and where they are
         # Inputs, constants and what has a name: texts may mention them.
         self._by_name: Dict[str, Tensor] = {}
+        # The sizes of their parameters are known when a file is read.
+        self._predictors: weakref.WeakSet[Predictor] = weakref.WeakSet()
 
     # Tensors.
 
@@ -232,7 +235,9 @@ class Model(Closed, collections.abc.MutableMapping[str, _native.Array]):
             raise TypeError("predict() needs a tensor")
         for output in outputs:
             self._own(output)
-        return Predictor(self, outputs)
+        made = Predictor(self, outputs)
+        self._predictors.add(made)
+        return made
 
     @checked
     def generator(self, logits: Tensor, *, batch: int = 1,
@@ -408,8 +413,9 @@ class Model(Closed, collections.abc.MutableMapping[str, _native.Array]):
              convert: bool = False, layout: Optional[str] = None,
              rename: Optional[List[Tuple[str, str]]] = None,
              only: Optional[Sequence[str]] = None) -> None:
-        """Reads parameters from a .npz or .safetensors file: all, or `only` those
-        of some names, such as ["body*"].
+        """Reads parameters from a .npz or .safetensors file: those of all
+        train() and predict() so far, or `only` those of some names, such as
+        ["body*"].
 
         `names` says what parameters are called in the file where that is
         another name. `convert=True` also takes floats of another dtype.
@@ -427,7 +433,9 @@ class Model(Closed, collections.abc.MutableMapping[str, _native.Array]):
                              "'ocannl'")
         with self._lock:
             some = None if only is None else self._matching(only)
-            _native.load(self._session, os.fspath(path), names or {},
+            outputs = [output._node for each in self._predictors
+                       for output in each._outputs]
+            _native.load(self._session, outputs, os.fspath(path), names or {},
                          allow_missing, allow_extra, convert, layout or "",
                          rename, some)
 

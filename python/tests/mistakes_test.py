@@ -260,6 +260,8 @@ MISTAKES = [
     ("ocannl.decoder_only(ids, vocabulary=9, length=4, layers=2 ** 31, size=4, "
      "heads=1, hidden=4)", r"layers=2147483648; give 1 to 10,000"),
     ("ocannl.encoder(x, layers=0, size=4, heads=2, hidden=3)", r"layers=0"),
+    ("ocannl.encoder(x, layers=1, size=4, heads=2, hidden=3, epsilon=-1.0)",
+     r"epsilon is -1\.0"),
     ("ocannl.causal_mask(x, 3)", r"needs a model, not a Tensor"),
     ("ocannl.linear(x, 10 ** 12).rows", r"more than 2\^32 cells"),
     ("m.predict(ocannl.einsum('a|; b| => a,b|', wide, wide))(wide=WIDE)",

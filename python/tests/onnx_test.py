@@ -54,7 +54,8 @@ def model_file(path, op="Relu", x="x"):
              field(11, tensor_info(x, ("batch", 2))) +
              field(12, tensor_info("y", ("batch", 3))))
     path.write_bytes(field(1, 8) + field(7, graph) +
-                     field(8, field(1, "") + field(2, 17)))
+                     field(8, field(1, "") + field(2, 17)) +
+                     field(14, field(1, "classes") + field(2, "a b c")))
     return path
 
 
@@ -80,6 +81,30 @@ class OnnxTest(unittest.TestCase):
             np.testing.assert_array_equal(
                 model(**{name: array})["y"], np.maximum(array @ WEIGHTS, 0))
 
+    def test_free_dimensions_follow_the_arrays(self):
+        path = model_file(TEMP / "model.onnx")
+        model = ocannl.onnx.load(path)
+        self.assertEqual(model.inputs, [("x", "f32", ("batch", 2))])
+        self.assertEqual(model.outputs, [("y", "f32", ("batch", 3))])
+        self.assertEqual(model.metadata, {"classes": "a b c"})
+        np.testing.assert_array_equal(model.parameters()["w"], WEIGHTS)
+        for batch in (1, 5, 1, 2, *range(1, 20)):
+            x = np.full((batch, 2), batch, np.float32)
+            np.testing.assert_array_equal(model(x=x)["y"],
+                                          np.maximum(x @ WEIGHTS, 0))
+        for wrong, pattern in ((np.ones((4, 3), np.float32), "batch, 2"),
+                               (np.ones(2, np.float32), "batch, 2"),
+                               (np.ones((0, 2), np.float32), "above 0")):
+            with self.assertRaisesRegex(ocannl.Error, pattern):
+                model(x=wrong)
+
+    def test_constants(self):
+        path = model_file(TEMP / "model.onnx")
+        x = np.ones((2, 2), np.float32)
+        model = ocannl.onnx.load(path, constants={"x": x})
+        self.assertEqual(model.inputs, [])
+        np.testing.assert_array_equal(model()["y"], np.maximum(x @ WEIGHTS, 0))
+
     def test_mistakes(self):
         path = model_file(TEMP / "model.onnx")
         model = ocannl.onnx.load(path, {"batch": 4})
@@ -91,14 +116,18 @@ class OnnxTest(unittest.TestCase):
                 (lambda: ocannl.onnx.load("none.onnx"), "none.onnx"),
                 (lambda: ocannl.onnx.load(damaged), "damaged.onnx"),
                 (lambda: ocannl.onnx.load(unknown, {"batch": 1}), "Foo"),
-                (lambda: ocannl.onnx.load(path), "batch"),
+                (lambda: ocannl.onnx.load(unknown), r"unknown\.onnx: (.|\n)*Foo"),
+                (lambda: ocannl.onnx.load(path, constants={"z": x}),
+                 "no input `z`"),
+                (lambda: ocannl.onnx.load(path, constants={"x": x[0]}),
+                 r"f32\[batch, 2\], but its constant is f32\[2\]"),
                 (lambda: ocannl.onnx.load(path, {"b": 1}), "b"),
                 (lambda: ocannl.onnx.load(path, 4), "`dims` is 4, an int"),
                 (lambda: ocannl.onnx.load(None), "`path` is None"),
                 (lambda: model(x), r"given by name: model\(x=array\)"),
                 (lambda: model(), "needs the input `x`: give x=array"),
                 (lambda: model(x=x, z=x), "no input `z`; its inputs are: x"),
-                (lambda: model(x=x[:2]), r"shape \(2, 2\), but \(4, 2\)"),
+                (lambda: model(x=x[:2]), r"dims \[2, 2\], and `batch` is 4"),
                 (lambda: model(x=x.astype("f8")), "f64, but f32 is needed")):
             with self.assertRaisesRegex((ocannl.Error, TypeError),
                                         pattern) as caught:

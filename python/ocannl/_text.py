@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text as the numbers of a vocabulary, and files of models of text."""
+
+from __future__ import annotations
+
+import os
+from typing import List, Sequence, Tuple, Union
+
+from ocannl import _native
+from ocannl._errors import Error, checked
+from ocannl._handles import Path
+
+_MOST = 512
+
+
+class WordPiece:
+    """The tokenizer of BERT, by the pieces of its vocab.txt.
+
+        pieces = ocannl.WordPiece("vocab.txt")
+        ids, mask = pieces(["One.", "Two words."])
+
+    A model in lower case also has no accents; a cased one wants
+    lower_case=False.
+    """
+
+    __slots__ = ("_native",)
+
+    @checked
+    def __init__(self, path: Path, *, lower_case: bool = True) -> None:
+        self._native = _native.WordPiece(os.fspath(path), lower_case)
+
+    @checked
+    def __call__(self, texts: Union[str, Sequence[str]], *, most: int = _MOST,
+                 multiple: int = 1) -> Tuple[_native.Array, _native.Array]:
+        """The ids of texts, i32 (texts, length), and a mask, f32: 1 for a token
+        and 0 for padding. Each text begins with [CLS] and ends with [SEP].
+
+        The length is that of the longest text, raised to a multiple of
+        `multiple`: fewer lengths compile fewer times. Texts are cut to `most`.
+        """
+        given = [texts] if isinstance(texts, str) else list(texts)
+        return self._native.batch(given, most, multiple)
+
+    @checked
+    def encode(self, text: str) -> List[int]:
+        """The ids of the pieces of a text, without [CLS] and [SEP]."""
+        return self._native.ids(text)
+
+    @checked
+    def piece(self, number: int) -> str:
+        """The piece that has a number."""
+        if not 0 <= number < len(self):
+            raise Error(f"there is no piece {number}; the last one is "
+                        f"{len(self) - 1}")
+        return self._native.piece(number)
+
+    def __len__(self) -> int:
+        """How many pieces there are."""
+        return self._native.size()
+
+
+def bert_rules() -> List[Tuple[str, str]]:
+    """Rules for Model.load(..., rename=) of a BertModel of Hugging Face: for
+    embeddings called "word", "position" and "type", their layer_norm "norm",
+    and an encoder "encoder" with pre_norm=False."""
+    return _native.bert_rules()
+
+
+__all__ = ["WordPiece", "bert_rules"]
