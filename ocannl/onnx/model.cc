@@ -84,6 +84,9 @@ absl::Status Reader::ReadAttributeField(const Field& field,
     case 9:
       attribute.texts.emplace_back(field.bytes);
       break;
+    case 20:
+      attribute.type = static_cast<int64_t>(field.value);
+      break;
   }
   return absl::OkStatus();
 }

@@ -36,6 +36,9 @@ struct Attribute {
   std::vector<double> numbers;
   std::vector<int64_t> wholes;
   std::vector<std::string> texts;
+  // Which of them it is: AttributeProto.AttributeType. Files of old versions
+  // do not say.
+  int64_t type = 0;
 };
 
 struct Node {

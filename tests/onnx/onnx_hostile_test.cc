@@ -28,7 +28,8 @@
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/onnx/import.h"
 #include "ocannl/onnx/model.h"
-#include "tests/onnx/write_model.h"
+#include "ocannl/onnx/write.h"
+#include "tests/onnx/float_info.h"
 #include "tests/support/status_matchers.h"
 
 namespace ocannl::onnx {

@@ -17,11 +17,12 @@
 #include "ocannl/onnx/import.h"
 #include "ocannl/onnx/model.h"
 #include "ocannl/onnx/session.h"
+#include "ocannl/onnx/write.h"
 #include "ocannl/tiers/tiers.h"
 #include "ocannl/train/blocks/loss.h"
 #include "ocannl/train/optim/rule.h"
 #include "ocannl/train/optim/rules.h"
-#include "tests/onnx/write_model.h"
+#include "tests/onnx/float_info.h"
 #include "tests/support/status_matchers.h"
 
 namespace ocannl::onnx {

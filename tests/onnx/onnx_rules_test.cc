@@ -16,8 +16,9 @@
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/onnx/model.h"
 #include "ocannl/onnx/rules/value.h"
+#include "ocannl/onnx/write.h"
+#include "tests/onnx/float_info.h"
 #include "tests/onnx/run_case.h"
-#include "tests/onnx/write_model.h"
 #include "tests/support/status_matchers.h"
 
 namespace ocannl::onnx {
@@ -186,8 +187,7 @@ TEST(OnnxRulesTest, LargeWholesKeepTheirLastDigit) {
       RunOp("Constant", {{"value_int", WholeAttribute(kLarge)}}, {});
   ASSERT_THAT(constant, IsOk());
   EXPECT_THAT(Values<int64_t>((*constant)[0]), ElementsAre(kLarge));
-  Attribute value;
-  value.tensor = Ids({kLarge});
+  Attribute value = TensorAttribute(Ids({kLarge}));
   auto filled = RunOp("ConstantOfShape", {{"value", value}}, {Ids({2})});
   ASSERT_THAT(filled, IsOk());
   EXPECT_THAT(Values<int64_t>((*filled)[0]), ElementsAre(kLarge, kLarge));

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes ONNX models, for tests of the reader.
+// Writes ONNX files.
 //
-//   OnnxModel model = {.opsets = {{"", 17}}};
-//   model.graph.nodes = {{.op = "Relu", .inputs = {"x"}, .outputs = {"y"}}};
-//   std::string file = WriteModel(model);
-#ifndef TESTS_ONNX_WRITE_MODEL_H_
-#define TESTS_ONNX_WRITE_MODEL_H_
+//   onnx::OnnxModel file = {.opsets = {{"", 20}}};
+//   file.graph.nodes = {{.op = "Relu", .inputs = {"x"}, .outputs = {"y"}}};
+//   OCANNL_RETURN_IF_ERROR(onnx::WriteModelFile("relu.onnx", file));
+#ifndef OCANNL_ONNX_WRITE_H_
+#define OCANNL_ONNX_WRITE_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/onnx/model.h"
@@ -28,17 +29,19 @@ std::string WriteTensor(const std::string& name, const NdArray& array);
 // A ModelProto that ReadModel reads back.
 std::string WriteModel(const OnnxModel& model);
 
+// Replaces the file. Errors: the system's, with the path; arrays of 2 GiB or
+// more, which no protocol buffer has; a name of an array that is not UTF-8, as
+// strings of protocol buffers are.
+absl::Status WriteModelFile(const std::string& path, const OnnxModel& model);
+
 // Attributes with one value.
 Attribute TextAttribute(std::string text);
 Attribute WholeAttribute(int64_t whole);
 Attribute WholesAttribute(std::vector<int64_t> wholes);
 Attribute NumberAttribute(double number);
+Attribute TensorAttribute(NdArray tensor);
 Attribute GraphAttribute(OnnxGraph graph);
-
-// An input or output of f32 with these dims; a dim below 0 is free, and called
-// "batch".
-TensorInfo FloatInfo(const std::string& name, const Dims& dims);
 
 }  // namespace ocannl::onnx
 
-#endif  // TESTS_ONNX_WRITE_MODEL_H_
+#endif  // OCANNL_ONNX_WRITE_H_

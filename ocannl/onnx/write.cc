@@ -1,14 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/onnx/write_model.h"
+#include "ocannl/onnx/write.h"
 
 #include <cstring>
 #include <memory>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/base/file.h"
+#include "ocannl/core/base/lexer.h"
+#include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 
 namespace ocannl::onnx {
 namespace {
+
+// The version of the format: that of opset 20 (ONNX 1.15).
+constexpr int kIrVersion = 9;
+
+// AttributeProto.AttributeType.
+enum Type : int64_t {
+  kNumber = 1,
+  kWhole,
+  kText,
+  kTensor,
+  kGraph,
+  kWholes = 7
+};
+
+// Arrays may have less than 2 GiB, and the rest of a file takes some of it.
+constexpr int64_t kMostBytes = (int64_t{1} << 31) - (int64_t{1} << 24);
 
 std::string Varint(uint64_t value) {
   std::string text;
@@ -29,16 +50,17 @@ std::string WriteGraph(const OnnxGraph& graph);
 std::string WriteAttribute(const std::string& name,
                            const Attribute& attribute) {
   std::string text = BytesField(1, name);
-  if (attribute.number != 0) {
+  if (attribute.type == kNumber) {
     text += FloatField(2, static_cast<float>(attribute.number));
   }
-  if (attribute.whole != 0) text += NumberField(3, attribute.whole);
-  if (!attribute.text.empty()) text += BytesField(4, attribute.text);
-  if (attribute.tensor)
+  if (attribute.type == kWhole) text += NumberField(3, attribute.whole);
+  if (attribute.type == kText) text += BytesField(4, attribute.text);
+  if (attribute.tensor) {
     text += BytesField(5, WriteTensor("", *attribute.tensor));
+  }
   if (attribute.graph) text += BytesField(6, WriteGraph(*attribute.graph));
   for (int64_t whole : attribute.wholes) text += NumberField(8, whole);
-  return text;
+  return text + NumberField(20, attribute.type);
 }
 
 std::string WriteNode(const Node& node) {
@@ -66,6 +88,7 @@ std::string WriteInfo(const TensorInfo& info) {
 std::string WriteGraph(const OnnxGraph& graph) {
   std::string text;
   for (const Node& node : graph.nodes) text += BytesField(1, WriteNode(node));
+  text += BytesField(2, "graph");
   for (const auto& [name, array] : graph.initializers) {
     text += BytesField(5, WriteTensor(name, array));
   }
@@ -76,6 +99,43 @@ std::string WriteGraph(const OnnxGraph& graph) {
     text += BytesField(12, WriteInfo(info));
   }
   return text;
+}
+
+absl::Status CheckName(absl::string_view name) {
+  for (absl::string_view rest = name; !rest.empty();) {
+    const size_t bytes = CharacterSize(rest);
+    if (bytes == 0) {
+      return UserError("the name `", absl::CHexEscape(name),
+                       "` is not UTF-8, as names of ONNX are; give another");
+    }
+    rest.remove_prefix(bytes);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckWritable(const OnnxGraph& graph) {
+  int64_t bytes = 0;
+  for (const auto& [name, array] : graph.initializers) {
+    OCANNL_RETURN_IF_ERROR(CheckName(name));
+    bytes += static_cast<int64_t>(array.bytes());
+  }
+  for (const Node& node : graph.nodes) {
+    for (const std::string& name : node.outputs) {
+      OCANNL_RETURN_IF_ERROR(CheckName(name));
+    }
+  }
+  for (const auto* infos : {&graph.inputs, &graph.outputs}) {
+    for (const TensorInfo& info : *infos) {
+      OCANNL_RETURN_IF_ERROR(CheckName(info.name));
+      for (const Dim& dim : info.dims.value_or(std::vector<Dim>())) {
+        OCANNL_RETURN_IF_ERROR(CheckName(dim.name));
+      }
+    }
+  }
+  if (bytes <= kMostBytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the arrays have ", bytes, " bytes, but an ONNX file has less than 2 ",
+      "GiB; save them as .safetensors"));
 }
 
 }  // namespace
@@ -96,7 +156,9 @@ std::string WriteTensor(const std::string& name, const NdArray& array) {
 }
 
 std::string WriteModel(const OnnxModel& model) {
-  std::string text = NumberField(1, 8) + BytesField(7, WriteGraph(model.graph));
+  std::string text = NumberField(1, kIrVersion) +
+                     BytesField(2, model.producer) +
+                     BytesField(7, WriteGraph(model.graph));
   for (const auto& [domain, version] : model.opsets) {
     text += BytesField(8, BytesField(1, domain) + NumberField(2, version));
   }
@@ -106,44 +168,53 @@ std::string WriteModel(const OnnxModel& model) {
   return text;
 }
 
+absl::Status WriteModelFile(const std::string& path, const OnnxModel& model) {
+  OCANNL_RETURN_IF_ERROR(CheckWritable(model.graph));
+  return ReplaceFile(path, [&](const std::string& other) {
+    return WriteFile(other, WriteModel(model));
+  });
+}
+
 Attribute TextAttribute(std::string text) {
   Attribute attribute;
   attribute.text = std::move(text);
+  attribute.type = kText;
   return attribute;
 }
 
 Attribute WholeAttribute(int64_t whole) {
   Attribute attribute;
   attribute.whole = whole;
+  attribute.type = kWhole;
   return attribute;
 }
 
 Attribute WholesAttribute(std::vector<int64_t> wholes) {
   Attribute attribute;
   attribute.wholes = std::move(wholes);
+  attribute.type = kWholes;
   return attribute;
 }
 
 Attribute NumberAttribute(double number) {
   Attribute attribute;
   attribute.number = number;
+  attribute.type = kNumber;
+  return attribute;
+}
+
+Attribute TensorAttribute(NdArray tensor) {
+  Attribute attribute;
+  attribute.tensor = std::move(tensor);
+  attribute.type = kTensor;
   return attribute;
 }
 
 Attribute GraphAttribute(OnnxGraph graph) {
   Attribute attribute;
   attribute.graph = std::make_shared<const OnnxGraph>(std::move(graph));
+  attribute.type = kGraph;
   return attribute;
-}
-
-TensorInfo FloatInfo(const std::string& name, const Dims& dims) {
-  TensorInfo info = {.name = name,
-                     .dtype_code = CodeOfDType(DType::kF32),
-                     .dims = std::vector<Dim>()};
-  for (int64_t size : dims) {
-    info.dims->push_back(size < 0 ? Dim{std::nullopt, "batch"} : Dim{size, ""});
-  }
-  return info;
 }
 
 }  // namespace ocannl::onnx
