@@ -67,7 +67,7 @@ ROOMS = {
     "ocannl/fuzz": 9_900,
     "ocannl/interp": 1_700,
     "ocannl/jit": 11_220,
-    "ocannl/onnx": 6_300,
+    "ocannl/onnx": 8_150,
     "ocannl/tiers": 1_300,
     "ocannl/train": 20_200,
     "ocannl/tune": 2_350,
