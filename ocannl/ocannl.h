@@ -34,6 +34,7 @@
 #include "ocannl/core/runtime/virtual_devices.h"  // VirtualDevices
 #include "ocannl/flags/user_settings.h"           // FindUserSettings
 #include "ocannl/interp/interp_backend.h"         // interp::InterpBackend
+#include "ocannl/onnx/export.h"                   // onnx::Export
 #include "ocannl/onnx/session.h"                  // onnx::Session
 #include "ocannl/print_tree.h"                    // TensorTree
 #include "ocannl/print_values.h"                  // PrintValues
