@@ -30,7 +30,7 @@ class Importer {
     OCANNL_RETURN_IF_ERROR(Check());
     Scope scope;
     OCANNL_RETURN_IF_ERROR(AddInputs(scope));
-    NodeImporter nodes(file_.opsets, net_);
+    NodeImporter nodes(file_.opsets, options_, net_);
     OCANNL_RETURN_IF_ERROR(nodes.AddGraph(file_.graph, scope));
     OCANNL_RETURN_IF_ERROR(nodes.Unsupported());
     OCANNL_RETURN_IF_ERROR(AddOutputs(scope));

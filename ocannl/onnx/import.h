@@ -42,6 +42,15 @@ struct ImportOptions {
   // Inputs that are constants from now on, such as a sample rate. What depends
   // on constants only is computed by the import.
   std::map<std::string, NdArray> constants = {};
+  // Constant nodes whose arrays Conv, Gemm or MatMul read as weights, or whose
+  // results they are added to, are parameters under the names of their outputs.
+  // Some exporters have all weights there. A node that computes with constants
+  // only, such as a Transpose of weights, is no constant then.
+  bool constant_weights = false;
+  // Parameters of fewer bits that the graph reads only to convert them to f32
+  // are f32: converted once, and twice as large or more. The values that the
+  // model computes have the same bits.
+  bool widen = false;
 };
 
 // An input, output or parameter under its name in the file. The tensor's name
@@ -67,6 +76,7 @@ struct ImportedModel {
   std::unique_ptr<train::Model> model;
   std::vector<NamedTensor> inputs, outputs;  // in the order of the file
   // The initialisers for which IsParameter holds. Others are constants.
+  // Constant nodes follow, if they are parameters.
   std::vector<NamedTensor> parameters;
 };
 

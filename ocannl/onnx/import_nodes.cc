@@ -10,6 +10,7 @@
 #include "ocannl/core/base/user_error.h"
 #include "ocannl/onnx/rules/apply.h"
 #include "ocannl/onnx/rules/operators.h"
+#include "ocannl/onnx/weights.h"
 
 namespace ocannl::onnx {
 namespace {
@@ -56,7 +57,11 @@ bool IsParameter(const NdArray& array) {
 }
 
 Value NodeImporter::AddInitializer(const std::string& name,
-                                   const NdArray& array) {
+                                   const NdArray& array,
+                                   const std::set<std::string>& widened) {
+  if (IsNarrow(array.dtype()) && widened.contains(name)) {
+    return AddInitializer(name, Converted(array, DType::kF32), {});
+  }
   if (!IsParameter(array)) return Constant(net_.model->graph, array);
   Value value = Parameter(net_.model->graph, ArrayName(name), array);
   net_.parameters.push_back({.name = name,
@@ -69,11 +74,31 @@ Value NodeImporter::AddInitializer(const std::string& name,
 }
 
 absl::Status NodeImporter::AddGraph(const OnnxGraph& from, Scope& scope) {
+  std::set<std::string> widened, weights;
+  if (options_.widen) widened = NamesConvertedToF32(from);
+  if (options_.constant_weights) weights = NamesOfWeights(from);
   for (const auto& [name, array] : from.initializers) {
-    scope.values[name] = AddInitializer(name, array);
+    scope.values[name] = AddInitializer(name, array, widened);
   }
   for (const Node& node : from.nodes) {
-    OCANNL_RETURN_IF_ERROR(AddNode(node, scope));
+    const NdArray* weight = WeightOf(node);
+    if (weight != nullptr && weights.contains(node.outputs[0])) {
+      OCANNL_RETURN_IF_ERROR(Define(
+          node, 0, AddInitializer(node.outputs[0], *weight, widened), scope));
+    } else {
+      OCANNL_RETURN_IF_ERROR(AddNode(node, scope));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Gives an output its value; none: it is unsupported.
+absl::Status NodeImporter::Define(const Node& node, size_t output,
+                                  std::optional<Value> value, Scope& scope) {
+  const std::string& name = node.outputs[output];
+  if (!scope.values.try_emplace(name, std::move(value)).second) {
+    return UserError("node ", NameOf(node), " computes `", name,
+                     "`, but that is the name of another value");
   }
   return absl::OkStatus();
 }
@@ -120,12 +145,9 @@ absl::Status NodeImporter::AddNode(const Node& node, Scope& scope) {
   }
   for (size_t k = 0; k < node.outputs.size(); ++k) {
     if (node.outputs[k].empty()) continue;
-    const auto [at, is_new] = scope.values.try_emplace(node.outputs[k]);
-    if (!is_new) {
-      return UserError("node ", NameOf(node), " computes `", node.outputs[k],
-                       "`, but that is the name of another value");
-    }
-    if (is_supported) at->second = (*outputs)[k];
+    std::optional<Value> value;
+    if (is_supported) value = (*outputs)[k];
+    OCANNL_RETURN_IF_ERROR(Define(node, k, std::move(value), scope));
   }
   if (is_supported) Freeze(node, scope);
   return absl::OkStatus();

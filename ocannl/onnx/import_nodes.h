@@ -4,9 +4,11 @@
 #ifndef OCANNL_ONNX_IMPORT_NODES_H_
 #define OCANNL_ONNX_IMPORT_NODES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,9 +43,10 @@ std::string ArrayName(absl::string_view name);
 
 class NodeImporter {
  public:
-  // Both must outlive this.
-  NodeImporter(const std::map<std::string, int64_t>& opsets, ImportedModel& net)
-      : opsets_(opsets), net_(net) {}
+  // All must outlive this.
+  NodeImporter(const std::map<std::string, int64_t>& opsets,
+               const ImportOptions& options, ImportedModel& net)
+      : opsets_(opsets), options_(options), net_(net) {}
 
   // Adds initialisers and nodes to `scope` and to the model. Unsupported nodes
   // are noted, and have no values. Errors: a node that reads what no earlier
@@ -58,7 +61,11 @@ class NodeImporter {
 
  private:
   absl::Status AddNode(const Node& node, Scope& scope);
-  Value AddInitializer(const std::string& name, const NdArray& array);
+  absl::Status Define(const Node& node, size_t output,
+                      std::optional<Value> value, Scope& scope);
+  // `widened`: the names of arrays that are to be f32.
+  Value AddInitializer(const std::string& name, const NdArray& array,
+                       const std::set<std::string>& widened);
   void Freeze(const Node& node, const Scope& scope);
   int64_t OpsetOf(const Node& node) const;
   absl::StatusOr<Outputs> AddBranch(const Node& node, const Value& condition,
@@ -68,6 +75,7 @@ class NodeImporter {
                                         const Scope& scope);
 
   const std::map<std::string, int64_t>& opsets_;
+  const ImportOptions& options_;
   ImportedModel& net_;
   std::vector<std::string> unsupported_;
 };

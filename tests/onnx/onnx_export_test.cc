@@ -48,11 +48,12 @@ NdArray Spread(DType dtype, Dims dims, int64_t count = 2) {
     using T = decltype(zero);
     for (int64_t k = 0; k < array.size(); ++k) {
       const int64_t step = (k * 7919 + 13) % 1009;
-      if constexpr (std::is_integral_v<T>) {
-        array.values<T>()[k] = static_cast<T>(step % count);
+      const double number = static_cast<double>(step) / 1009 * 2 - 1;
+      if constexpr (kIsNarrow<T>) {
+        array.values<T>()[k] = T::Round(number);
       } else {
-        array.values<T>()[k] =
-            static_cast<T>(static_cast<float>(step) / 1009 * 2 - 1);
+        array.values<T>()[k] = static_cast<T>(
+            std::is_integral_v<T> ? static_cast<double>(step % count) : number);
       }
     }
   });

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/ndarray.h"
@@ -288,6 +289,83 @@ TEST(OnnxImportTest, ParametersTrain) {
   auto weights = step->context().Read("layer.0_w");
   ASSERT_THAT(weights, IsOk());
   EXPECT_FALSE(SameBits(*weights, *net->parameters[2].data));
+}
+
+// As some exporters write it: the arrays of the perceptron in Constant nodes,
+// the first of them of f16 and transposed. 0.1 seconds.
+OnnxModel WithConstants() {
+  OnnxModel model = Perceptron();
+  const NdArray& w = model.graph.initializers.at("layer.0/w");
+  NdArray w1(DType::kF16, {3, 2});  // these values are exact
+  for (int64_t k = 0; k < w.size(); ++k) {
+    w1.values<F16>()[k % 3 * 2 + k / 3] = F16::Round(w.values<float>()[k]);
+  }
+  std::vector<Node> nodes = {
+      {.op = "Constant",
+       .outputs = {"w1_t"},
+       .attributes = {{"value", TensorAttribute(w1)}}},
+      {.op = "Cast",
+       .inputs = {"w1_t"},
+       .outputs = {"w1_f32"},
+       .attributes = {{"to", WholeAttribute(CodeOfDType(DType::kF32))}}},
+      {.op = "Transpose",
+       .inputs = {"w1_f32"},
+       .outputs = {"layer.0/w"},
+       .attributes = {{"perm", WholesAttribute({1, 0})}}}};
+  nodes.insert(nodes.end(), model.graph.nodes.begin(), model.graph.nodes.end());
+  model.graph.nodes = nodes;
+  model.graph.initializers.erase("layer.0/w");
+  return model;
+}
+
+TEST(OnnxImportTest, WeightsInConstantNodesCanBeParameters) {
+  const OnnxModel file = Read(WithConstants());
+  auto names = [&](const ImportOptions& options) {
+    auto net = Import(file, options);
+    EXPECT_THAT(net, IsOk());
+    std::vector<std::string> found;
+    for (const NamedTensor& parameter : net->parameters) {
+      found.push_back(absl::StrCat(parameter.name, " ", Name(parameter.dtype)));
+    }
+    auto session = Session::Make(*std::move(net), **FindTier("interp"));
+    EXPECT_THAT(session, IsOk());
+    auto outputs = session->Run({{"x", Floats({1, 2}, {.5, .25})}});
+    EXPECT_THAT(outputs, IsOk());
+    EXPECT_NEAR(outputs->at("y").AsDouble(0), 1.4517277, 1e-6);
+    return found;
+  };
+  const std::map<std::string, int64_t> dims = {{"batch", 1}};
+  EXPECT_THAT(names({.dims = dims}), ElementsAre("b1 f32", "b2 f32", "w2 f32"));
+  EXPECT_THAT(names({.dims = dims, .constant_weights = true}),
+              ElementsAre("b1 f32", "b2 f32", "w2 f32", "w1_t f16"));
+  EXPECT_THAT(names({.dims = dims, .constant_weights = true, .widen = true}),
+              ElementsAre("b1 f32", "b2 f32", "w2 f32", "w1_t f32"));
+}
+
+// What anything else reads stays narrow.
+TEST(OnnxImportTest, WidenedParametersAreThoseThatAreOnlyConverted) {
+  OnnxModel model = {.opsets = {{"", 17}}};
+  NdArray half(DType::kF16, {2});
+  half.values<F16>()[0] = F16::Round(1.5);
+  model.graph.initializers = {{"a", half}, {"b", half}, {"c", half}};
+  const std::map<std::string, Attribute> to_f32 = {
+      {"to", WholeAttribute(CodeOfDType(DType::kF32))}};
+  for (const std::string name : {"a", "b", "c"}) {
+    model.graph.nodes.push_back({.op = "Cast",
+                                 .inputs = {name},
+                                 .outputs = {name + "32"},
+                                 .attributes = to_f32});
+    model.graph.outputs.push_back(FloatInfo(name + "32", {2}));
+  }
+  model.graph.nodes.push_back(
+      {.op = "Neg", .inputs = {"b"}, .outputs = {"b_neg"}});
+  model.graph.outputs.push_back({.name = "b_neg"});
+  model.graph.outputs.push_back({.name = "c"});
+  auto net = Import(Read(model), {.widen = true});
+  ASSERT_THAT(net, IsOk());
+  EXPECT_EQ(net->parameters[0].dtype, DType::kF32);
+  EXPECT_EQ(net->parameters[1].dtype, DType::kF16);
+  EXPECT_EQ(net->parameters[2].dtype, DType::kF16);
 }
 
 }  // namespace
