@@ -69,25 +69,29 @@ class GraphExporter {
  public:
   // `batch`: the size of the leftmost axis of inputs that is open; 0: none.
   GraphExporter(train::Model& model, const Context& context,
-                const std::vector<Tensor>& inputs, int64_t batch)
+                const std::vector<Tensor>& inputs, const ExportOptions& options,
+                int64_t batch)
       : graph_(model.graph),
         shapes_(model.shapes),
         context_(context),
         inputs_(inputs),
+        options_(options),
         batch_(batch) {}
 
   // Refusals are those of one tensor, with its place. Errors: a parameter that
   // was never written, an input that is not in the list.
-  absl::StatusOr<OnnxGraph> Write(const std::vector<Tensor>& outputs,
-                                  const std::string& batch_name) {
-    batch_name_ = batch_name;
+  absl::StatusOr<OnnxGraph> Write(const std::vector<Tensor>& outputs) {
     std::vector<TensorId> roots;
     for (Tensor output : outputs) roots.push_back(output.id);
     const std::vector<TensorId> order = TopologicalOrder(graph_, roots, false);
-    for (TensorId id : order) to_.Reserve(graph_[id].name);
+    for (TensorId id : order) {
+      if (to_.Reserve(NameOf(id))) continue;
+      return UserError(Describe(graph_[id]), " is `", NameOf(id),
+                       "` in the file, as another tensor is; give other names");
+    }
     std::vector<TensorInfo> results;
     for (TensorId id : order) {
-      to_.Begin(graph_[id].name);
+      to_.Begin(NameOf(id));
       OCANNL_ASSIGN_OR_RETURN(FileValue value, WriteTensor(id));
       if (Contains(outputs, id)) {
         if (value.batch_power != 0) RefuseBatch("it depends on its size");
@@ -108,6 +112,11 @@ class GraphExporter {
   TensorId at() const { return at_; }
 
  private:
+  std::string NameOf(TensorId id) const {
+    const auto found = options_.names.find(graph_[id].name);
+    return found == options_.names.end() ? graph_[id].name : found->second;
+  }
+
   Dims DimsOf(TensorId id) const { return shapes_.at(id).dims(); }
 
   TensorInfo InfoOf(const FileValue& value) const {
@@ -117,13 +126,13 @@ class GraphExporter {
     for (int64_t size : value.dims) {
       const bool is_open = size == kOpenSize;
       info.dims->push_back({is_open ? std::nullopt : std::optional(size),
-                            is_open ? batch_name_ : ""});
+                            is_open ? options_.batch : ""});
     }
     return info;
   }
 
   FileValue InputOf(TensorId id) const {
-    FileValue value = {graph_[id].name, graph_[id].dtype, DimsOf(id)};
+    FileValue value = {NameOf(id), graph_[id].dtype, DimsOf(id)};
     const bool is_open =
         batch_ > 0 && !value.dims.empty() && value.dims[0] == batch_;
     if (is_open) value.dims[0] = kOpenSize;
@@ -140,7 +149,7 @@ class GraphExporter {
                          " is not in the list of inputs; add it");
       }
       OCANNL_ASSIGN_OR_RETURN(NdArray array, context_.Read(node.name));
-      return to_.Initializer(node.name, std::move(array));
+      return to_.Initializer(NameOf(id), std::move(array));
     }
     FileValue value = std::visit(
         Overload{
@@ -148,7 +157,7 @@ class GraphExporter {
               return to_.Number(s.value, node.dtype);
             },
             [&](const DataSource& s) {
-              return to_.Initializer(node.name, s.data->Reshaped(DimsOf(id)));
+              return to_.Initializer(NameOf(id), s.data->Reshaped(DimsOf(id)));
             },
             [&](const ParamSource&) { return FileValue(); },
             [&](const OffsetsSource&) { return Offsets(DimsOf(id), to_); },
@@ -294,8 +303,8 @@ class GraphExporter {
   const Shapes& shapes_;
   const Context& context_;
   const std::vector<Tensor>& inputs_;
+  const ExportOptions& options_;
   const int64_t batch_;
-  std::string batch_name_;
   FileGraph to_;
   absl::flat_hash_map<TensorId, FileValue> values_;
   TensorId at_;
@@ -360,10 +369,9 @@ absl::StatusOr<OnnxModel> ToOnnx(train::Model& model,
                     .producer = absl::StrCat("ocannl ", kVersion)};
   int64_t batch = options.batch.empty() ? 0 : BatchOf(model, inputs);
   while (true) {
-    GraphExporter exporter(model, context, inputs, batch);
+    GraphExporter exporter(model, context, inputs, options, batch);
     try {
-      OCANNL_ASSIGN_OR_RETURN(file.graph,
-                              exporter.Write(outputs, options.batch));
+      OCANNL_ASSIGN_OR_RETURN(file.graph, exporter.Write(outputs));
       return file;
     } catch (const Refusal& refusal) {
       const std::string place = Describe(model.graph[exporter.at()]);

@@ -16,6 +16,7 @@
 #ifndef OCANNL_ONNX_EXPORT_H_
 #define OCANNL_ONNX_EXPORT_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,15 +37,18 @@ struct ExportOptions {
   // so many rows, or has the size in a value. One row is fixed too: it cannot
   // be told from a cell that repeats.
   std::string batch = "batch";
+  // Names in the file, by the names of the tensors: {{"n35", "logits"}}.
+  std::map<std::string, std::string> names = {};
 };
 
 // The file that computes `outputs` from `inputs`, tensors of Input() or Data(),
 // all by their names. It has the values that `context` has of the parameters
 // now, and noise is that of step 0. Errors: as of train::Forward; there is no
-// output, or one twice; an input that no output depends on; an Input that is
-// not in `inputs`; a parameter that was never written. Unimplemented: a tensor,
-// with its place, for which ONNX has no operators: random numbers, slices by
-// static indices, atan2, bit casts, rotations, transposed convolutions.
+// output, or one twice; two tensors of one name in the file; an input that no
+// output depends on; an Input that is not in `inputs`; a parameter that was
+// never written. Unimplemented: a tensor, with its place, for which ONNX has no
+// operators: random numbers, slices by static indices, atan2, bit casts,
+// rotations, transposed convolutions.
 absl::StatusOr<OnnxModel> ToOnnx(train::Model& model,
                                  const std::vector<Tensor>& outputs,
                                  const std::vector<Tensor>& inputs,

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "ocannl/onnx/export.h"
 #include "ocannl/train/run/forward_all.h"
 #include "python/native/arrays.h"
 #include "python/native/code.h"
@@ -60,6 +61,29 @@ class Forward : public CompiledCode {
     return std::move(*read);
   }
 
+  // The outputs as an ONNX file, under these names.
+  void SaveOnnx(const std::string& path,
+                const std::vector<std::string>& names) {
+    session_->CheckProcess();
+    Session& s = *session_;
+    onnx::ExportOptions options;
+    std::vector<Tensor> inputs;
+    for (const Slot& slot : slots_) {
+      inputs.push_back({&s.model.graph, *s.model.graph.Find(slot.name)});
+      options.names[slot.name] = slot.key;
+    }
+    for (size_t k = 0; k < outputs_.size(); ++k) {
+      options.names[outputs_[k].tensor.node().name] = names[k];
+    }
+    absl::Status status;
+    {
+      const Unlocked unlocked(s);
+      status = onnx::Export(s.model, TensorsOf(outputs_), inputs, s.context,
+                            path, options);
+    }
+    Check(status);
+  }
+
   void Rewrite(const std::string& script) {
     routine_.emplace(
         Check(DoUnlocked(*session_, [&] { return Rewritten(script); })));
@@ -96,6 +120,7 @@ void BindPredictions(py::module_& module) {
       .def(py::init<SessionPtr, const std::vector<Node>&,
                     const CompiledCode::Inputs&>())
       .def("run", &Forward::Run)
+      .def("save_onnx", &Forward::SaveOnnx)
       .def("rewrite", &Forward::Rewrite);
 }
 

@@ -7,8 +7,8 @@ import operator
 import os
 import subprocess
 import sys
-from typing import (Any, Collection, Dict, Iterable, List, NoReturn, Sequence,
-                    Tuple, Union)
+from typing import (Any, Collection, Dict, Iterable, List, NoReturn, Optional,
+                    Sequence, Tuple, Union)
 
 import ocannl
 from ocannl import _native
@@ -310,6 +310,21 @@ class Predictor(_Compiled):
         if len(self._places) == 1:
             return results[0]
         return [results[place] for place in self._places]
+
+    @checked
+    def save_onnx(self, path: Path,
+                  names: Optional[Sequence[str]] = None) -> None:
+        """Writes the function as an ONNX file for other runtimes, with the
+        parameters as they are. `names` are those of the outputs in the file.
+        The first axis of inputs is open there, and called "batch", if inputs
+        declare two rows or more."""
+        given = list(names or [each.name for each in self._outputs])
+        if len(given) != len(self._outputs):
+            raise Error(f"there are {len(given)} `names` for "
+                        f"{len(self._outputs)} outputs")
+        code = self._code()
+        with self.model._lock:
+            code.save_onnx(os.fspath(path), given)
 
     def _code(self) -> Union[_native.Step, _native.Forward]:
         """The code for the batch that the inputs declare."""

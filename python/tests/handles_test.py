@@ -11,6 +11,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import types
@@ -34,6 +35,27 @@ def xor_model(**options):
     scores = ocannl.mlp(x, [8, 1])
     loss = ocannl.mean_squared_error(scores, y)
     return model, scores, model.train(loss, ocannl.adamw(1e-2))
+
+
+class FilesTest(unittest.TestCase):
+
+    def test_a_prediction_becomes_an_onnx_file(self):
+        """0.3 s."""
+        model, scores, step = xor_model()
+        for _ in range(50):
+            step(x=X, y=Y)
+        predict = model.predict(scores, scores * 2)
+        path = pathlib.Path(tempfile.mkdtemp()) / "xor.onnx"
+        predict.save_onnx(path, ["scores", "twice"])
+        loaded = ocannl.onnx.load(path, {"batch": 2})
+        self.assertEqual(loaded.inputs, [("x", "f32", (2, 2))])
+        found = loaded(x=X[:2])
+        for name, expected in zip(("scores", "twice"), predict(x=X[:2])):
+            np.testing.assert_allclose(found[name], expected, rtol=1e-6)
+        with self.assertRaisesRegex(ocannl.Error, "1 `names` for 2 outputs"):
+            predict.save_onnx(path, ["scores"])
+        with self.assertRaisesRegex(ocannl.Error, "has no operator for three"):
+            model.predict(scores + model.normal()).save_onnx(path)
 
 
 class ReportsTest(unittest.TestCase):

@@ -256,6 +256,10 @@ TEST(OnnxExportTest, NodeTests) {
                                                     HasSubstr("diagonal"))));
 }
 
+absl::Status StatusOf(Example& of, const Context& context) {
+  return ToOnnx(of.model, of.outputs, of.inputs, context).status();
+}
+
 // Each scalar operation, of f32 where it takes that, but for those that are
 // listed. 2 seconds.
 TEST(OnnxExportTest, Operations) {
@@ -284,11 +288,6 @@ TEST(OnnxExportTest, Operations) {
   }
   EXPECT_THAT(refused, testing::ElementsAre("Rotl", "Atan2", "ThreefryLight",
                                             "ThreefryCrypto"));
-}
-
-absl::Status StatusOf(Example& example, const Context& context) {
-  return ToOnnx(example.model, example.outputs, example.inputs, context)
-      .status();
 }
 
 TEST(OnnxExportTest, RefusalsNameTheTensorAndTheLine) {
@@ -342,6 +341,14 @@ TEST(OnnxExportTest, InputsAndOutputsAreChecked) {
   ASSERT_THAT(file, IsOk());
   EXPECT_EQ(ToString(file->graph.outputs[0]), "f32[batch, 4]");
   EXPECT_EQ(ToString(file->graph.outputs[2]), "f32[4, 3]");
+  file = ToOnnx(example.model, {z}, {x}, machine.context,
+                {.names = {{"z", "scores"}, {"x", "points"}}});
+  ASSERT_THAT(file, IsOk());
+  EXPECT_EQ(file->graph.inputs[0].name, "points");
+  EXPECT_EQ(file->graph.outputs[0].name, "scores");
+  file =
+      ToOnnx(example.model, {z}, {x}, machine.context, {.names = {{"z", "w"}}});
+  EXPECT_THAT(file.status().message(), HasSubstr("is `w` in the file"));
 }
 
 // Rows that depend on each other, or on how many there are, fix the size.

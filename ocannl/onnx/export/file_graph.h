@@ -69,8 +69,8 @@ class FileGraph {
     tensor_ = std::string(tensor);
     begin_ = graph_.nodes.size();
   }
-  // A name that nothing else gets.
-  void Reserve(const std::string& name) { names_.insert(name); }
+  // A name that nothing else gets. False: it is taken.
+  bool Reserve(const std::string& name) { return names_.insert(name).second; }
 
   // The result of a node.
   FileValue Op(const std::string& op, const std::vector<FileValue>& inputs,
