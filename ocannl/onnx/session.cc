@@ -161,9 +161,9 @@ absl::StatusOr<Session*> SessionTable::ForSizes(Sizes sizes) {
     std::rotate(found, found + 1, sessions_.end());
     return &sessions_.back().second;
   }
-  OCANNL_ASSIGN_OR_RETURN(
-      ImportedModel net,
-      Import(file_, {.dims = sizes, .constants = options_.constants}));
+  ImportOptions options = options_;
+  options.dims = sizes;
+  OCANNL_ASSIGN_OR_RETURN(ImportedModel net, Import(file_, options));
   OCANNL_ASSIGN_OR_RETURN(Session session,
                           Session::MakeOn(machine_, std::move(net)));
   ++compilations_;

@@ -26,19 +26,19 @@ class Forward : public CompiledCode {
           const Inputs& inputs)
       : CompiledCode(std::move(session), "predict") {
     session_->CheckProcess();
-    std::vector<Tensor> tensors;
     for (const Node& output : outputs) {
       // The code of a leaf is empty: that of a copy is not.
       const bool is_leaf = OperandsOf(output.tensor.node().source).empty();
-      const Tensor& tensor = tensors.emplace_back(
+      const Tensor& tensor = outputs_.emplace_back(
           is_leaf ? Stretch(output.tensor) : output.tensor);
       names_.push_back(tensor.node().name);
     }
     const auto made = std::make_shared<Compiled>();
-    Check(Interruptible(session_, [=, s = session_, name = name_] {
-      return train::WithoutRootnessCheck(
-          s->model, [&] { return Compile(*s, name, tensors, *made); });
-    }));
+    Check(Interruptible(
+        session_, [made, s = session_, name = name_, tensors = outputs_] {
+          return train::WithoutRootnessCheck(
+              s->model, [&] { return Compile(*s, name, tensors, *made); });
+        }));
     SetCode(std::move(*made), inputs);
     SetStepNumber();
   }
@@ -73,15 +73,11 @@ class Forward : public CompiledCode {
       options.names[slot.name] = slot.key;
     }
     for (size_t k = 0; k < outputs_.size(); ++k) {
-      options.names[outputs_[k].tensor.node().name] = names[k];
+      options.names[outputs_[k].node().name] = names[k];
     }
-    absl::Status status;
-    {
-      const Unlocked unlocked(s);
-      status = onnx::Export(s.model, TensorsOf(outputs_), inputs, s.context,
-                            path, options);
-    }
-    Check(status);
+    Check(DoUnlocked(s, [&] {
+      return onnx::Export(s.model, outputs_, inputs, s.context, path, options);
+    }));
   }
 
   void Rewrite(const std::string& script) {
@@ -109,6 +105,7 @@ class Forward : public CompiledCode {
     return absl::OkStatus();
   }
 
+  std::vector<Tensor> outputs_;
   std::vector<std::string> names_;  // of the outputs, when the code was made
   Pace pace_;
 };
