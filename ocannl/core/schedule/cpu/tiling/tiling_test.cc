@@ -210,6 +210,20 @@ TEST(TilingTest, FewRowsAndFarSteps) {
   });
 }
 
+TEST(TilingTest, RowsOfALargeResult) {
+  ExpectPlans({
+      // It is written along rows where these are long, or sums are short.
+      {{"bmhk,bnhk->bmhn",
+        {{'b', 3}, {'m', 252}, {'h', 4}, {'n', 256}, {'k', 64}}},
+       "m-n: 12x1x32, ku 8, B transposed, nc 256",
+       "m-n: 9x1x8, ku 8, B transposed, nc 256"},
+      {{"bmhk,bnhk->bmhn",
+        {{'b', 3}, {'m', 252}, {'h', 4}, {'n', 256}, {'k', 65}}},
+       "m-n: 12x1x32, ku 8, B transposed",
+       "m-n: 9x1x8, ku 8, B transposed"},
+  });
+}
+
 // That tiles of a loop are adjacent and end with it.
 void ExpectCover(const std::vector<TileRange>& tiles, int64_t extent) {
   int64_t next = 0;
