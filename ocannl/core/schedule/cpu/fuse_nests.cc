@@ -175,12 +175,14 @@ class NestFuser {
 
   // Fuses the nest, which is `first`, with those that use its result cell by
   // cell and can be hoisted to it, and returns what these do.
-  absl::StatusOr<std::vector<Set>> FuseConsumers(const WaitingNest& first,
-                                                 const PerfectNest& nest,
-                                                 NestRewriter& rewriter) {
+  // `init` is what each cell starts with, if the nest has absorbed that.
+  absl::StatusOr<std::vector<Set>> FuseConsumers(
+      const WaitingNest& first, const PerfectNest& nest, NestRewriter& rewriter,
+      std::optional<ExprId> init = std::nullopt) {
     std::vector<Set> consumers;
     if (first.is_alone) return consumers;
     ElementwiseGroup sets(program_);
+    if (init) sets.Add({nest.set.target, *init});
     sets.Add(nest.set);
     for (size_t k = 0; k < std::min(waiting_.size(), kMaxDistance);) {
       WaitingNest& other = waiting_[k];
@@ -304,15 +306,15 @@ class NestFuser {
         PlanBlockSum(program_, nest, waiting_.front().nest, target_);
     const BufferId buffer = nest.set.target.buffer;
     if (!sum) return false;
-    std::optional<Stmt> init = body_.TakeInit(buffer);
+    std::optional<FusedBody::Init> init = body_.TakeInit(nest.set.target);
     if (!init) return false;
     NestRewriter of_sum = RewriterOf(waiting_.front());
     OCANNL_RETURN_IF_ERROR(of_sum.Reorder(sum->loops));
     Block block;
     std::move(of_sum).MoveTo(block);
     NestRewriter rewriter = RewriterOf(first);
-    OCANNL_RETURN_IF_ERROR(
-        rewriter.AbsorbZeroOut(buffer, *std::move(init), nest.outputs.back()));
+    OCANNL_RETURN_IF_ERROR(rewriter.AbsorbZeroOut(buffer, std::move(init->stmt),
+                                                  nest.outputs.back()));
     OCANNL_RETURN_IF_ERROR(
         rewriter.FuseWith(nest.outputs, std::move(block.stmts[0]), sum->loops));
     AppendComments(waiting_.front().comments);
@@ -336,19 +338,21 @@ class NestFuser {
     // Between blocks of k the accumulators are in the target.
     if (!plan.has_k_blocks()) {
       const BufferId buffer = nest.set.target.buffer;
-      std::optional<Stmt> init;
+      std::optional<FusedBody::Init> init;
       if (!first.is_alone &&
           rewrite::CoversBuffer(program_, nest.set.target, nest.outputs)) {
-        init = body_.TakeInit(buffer);
+        init = body_.TakeInit(nest.set.target);
       }
       if (init) {
         epilogue.beta_is_zero = true;
-        OCANNL_RETURN_IF_ERROR(rewriter.AbsorbZeroOut(buffer, *std::move(init),
-                                                      nest.outputs.back()));
+        OCANNL_RETURN_IF_ERROR(rewriter.AbsorbZeroOut(
+            buffer, std::move(init->stmt), nest.outputs.back()));
       }
       if (has_n) {
-        OCANNL_ASSIGN_OR_RETURN(epilogue.sets,
-                                FuseConsumers(first, nest, rewriter));
+        OCANNL_ASSIGN_OR_RETURN(
+            epilogue.sets,
+            FuseConsumers(first, nest, rewriter,
+                          init ? std::optional(init->value) : std::nullopt));
       }
     }
     Append(std::move(rewriter),

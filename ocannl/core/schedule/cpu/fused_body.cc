@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "ocannl/core/analysis/nest.h"
 #include "ocannl/core/schedule/rewrite/rewrite.h"
 
@@ -31,17 +32,26 @@ std::vector<Stmt> FusedBody::Naming(absl::Span<const BufferId> buffers) {
   return stmts;
 }
 
-std::optional<Stmt> FusedBody::TakeInit(BufferId buffer) {
+std::optional<FusedBody::Init> FusedBody::TakeInit(const Access& cell) {
   CollectUses();
-  std::vector<size_t>& uses = uses_[buffer];
+  std::vector<size_t>& uses = uses_[cell.buffer];
   if (uses.empty()) return std::nullopt;
   const size_t last = uses.back();
-  if (!rewrite::InitialValue(program_, stmts_[last], buffer)) {
-    return std::nullopt;
+  const std::optional<ExprId> value =
+      rewrite::InitialValue(program_, stmts_[last], cell);
+  if (!value) return std::nullopt;
+  for (BufferId read : EffectsOf(program_, stmts_[last]).reads) {
+    std::vector<size_t>& others = uses_[read];
+    for (size_t k = others.size(); k-- > 0 && others[k] > last;) {
+      const std::vector<BufferId> writes =
+          EffectsOf(program_, stmts_[others[k]]).writes;
+      if (absl::c_linear_search(writes, read)) return std::nullopt;
+    }
+    std::erase(others, last);
   }
   uses.pop_back();
   nests_[last] = nullptr;
-  return std::exchange(stmts_[last], ZeroOut{kTaken});
+  return Init{std::exchange(stmts_[last], ZeroOut{kTaken}), *value};
 }
 
 FusedProgram FusedBody::MoveTo(LoopProgram program) && {

@@ -30,9 +30,15 @@ class FusedBody {
   // The statements that name one of the buffers, in order.
   std::vector<Stmt> Naming(absl::Span<const BufferId> buffers);
 
-  // Takes away what initializes all of the buffer for the next nest alone: its
-  // zero_out, or loops that store a constant. nullopt: there is none.
-  std::optional<Stmt> TakeInit(BufferId buffer);
+  // Takes away what initializes all of the buffer of `cell` for the next nest
+  // alone: its zero_out, or loops that assign to each cell (InitialValue).
+  // `value` is what the cell gets. nullopt: there is none, or what it reads is
+  // written behind it.
+  struct Init {
+    Stmt stmt;
+    ExprId value;
+  };
+  std::optional<Init> TakeInit(const Access& cell);
 
   // The statements become the body of `program`.
   FusedProgram MoveTo(LoopProgram program) &&;

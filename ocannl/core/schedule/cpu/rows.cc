@@ -17,9 +17,13 @@
 #include "ocannl/core/schedule/cpu/map.h"
 #include "ocannl/core/schedule/cpu/nest_rewriter.h"
 #include "ocannl/core/schedule/cpu/tiling/plan.h"
+#include "ocannl/core/schedule/rewrite/rewrite.h"
 
 namespace ocannl {
 namespace {
+
+// Nests ahead where a map looks for the sum that it starts.
+constexpr size_t kMaxInitDistance = 64;
 
 // Of the lanes that are transposed.
 constexpr int64_t kCellBytes = 4;
@@ -65,7 +69,7 @@ class RowFuser {
     NestRewriter rewriter(program_, *first->loop, rewrite::Legality::kProve,
                           &script);
     std::vector<Member> members = {*first};
-    for (size_t k = 1; k < nests_.size(); ++k) {
+    for (size_t k = 1; k < nests_.size() && !AreInits(k); ++k) {
       const std::optional<Member> next = AsMember(nests_[k]);
       if (!next ||
           !rewriter.FuseWith({first->rows()}, *next->loop, {next->rows()})
@@ -112,6 +116,35 @@ class RowFuser {
       return std::nullopt;
     }
     return Member{loop, nullptr};
+  }
+
+  // Whether all from nests_[k] up to the next one that is no member say where
+  // sums start, as an accumulation will absorb (absorb_zero_out.cc).
+  bool AreInits(size_t k) const {
+    for (; k < nests_.size(); ++k) {
+      const std::optional<Member> next = AsMember(nests_[k]);
+      if (!next) return true;
+      if (next->map == nullptr || !IsInit(k, next->map->set.target.buffer)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Whether the next nest that names the buffer behind nests_[k] accumulates
+  // in all of its cells.
+  bool IsInit(size_t k, BufferId buffer) const {
+    const size_t end = std::min(nests_.size(), k + kMaxInitDistance);
+    for (size_t next = k + 1; next < end; ++next) {
+      if (!absl::c_linear_search(nests_[next].effects.buffers(), buffer)) {
+        continue;
+      }
+      const auto* sum = std::get_if<PerfectNest>(&nests_[next].nest);
+      return sum != nullptr && sum->accumulates() &&
+             sum->set.target.buffer == buffer &&
+             rewrite::CoversBuffer(program_, sum->set.target, sum->outputs);
+    }
+    return false;
   }
 
   // About how long all of them take.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // AbsorbZeroOut: a nest initializes what it accumulates, cell by cell, in the
-// place of a zero_out of all of it, or of loops that set all of it to a
-// constant (the inverse of decomposing a reduction into its init and its
-// update, as in TVM).
+// place of a zero_out of all of it, or of loops that assign to each of its
+// cells (the inverse of decomposing a reduction into its init and its update,
+// as in TVM).
 //
 //   zero_out t;
 //   for i0 { for i1 { for i2 { t[i0, i1] := t[i0, i1] + x[i0, i2, i1]; } } }
@@ -67,18 +67,30 @@ bool CoversBuffer(const LoopProgram& program, const Access& cell,
 }
 
 std::optional<ExprId> InitialValue(LoopProgram& program, const Stmt& stmt,
-                                   BufferId buffer) {
+                                   const Access& cell) {
   if (const auto* zero = std::get_if<ZeroOut>(&stmt)) {
-    if (zero->buffer != buffer) return std::nullopt;
-    return program.exprs.Add(Constant{program.buffers[buffer].dtype, 0});
+    if (zero->buffer != cell.buffer) return std::nullopt;
+    return program.exprs.Add(Constant{program.buffers[cell.buffer].dtype, 0});
   }
   const std::optional<PerfectNest> nest = AsPerfectNest(program, stmt);
-  if (!nest || nest->accumulates() || nest->set.target.buffer != buffer ||
-      !std::holds_alternative<Constant>(program.exprs[nest->set.value]) ||
-      !CoversBuffer(program, nest->set.target, nest->outputs)) {
+  if (!nest || nest->accumulates() || nest->set.target.buffer != cell.buffer ||
+      !CoversBuffer(program, nest->set.target, nest->outputs) ||
+      absl::c_linear_search(EffectsOf(program, stmt).reads, cell.buffer) ||
+      !LookedUpBy(program, nest->set.value).empty()) {
     return std::nullopt;
   }
-  return nest->set.value;
+  IteratorMap places;
+  for (const NestLoop& loop : nest->outputs) places[loop.iterator] = 0;
+  for (size_t axis = 0; axis < cell.indices.size(); ++axis) {
+    const Affine& index = nest->set.target.indices[axis];
+    if (index.terms().empty()) continue;
+    const IteratorId iterator = index.terms()[0].symbol.iterator();
+    if (!(index == Affine(Iterator(iterator)))) return std::nullopt;
+    places[iterator] = cell.indices[axis];
+  }
+  Stmt set = nest->set;
+  Substitute(program, set, places);
+  return std::get<Set>(set).value;
 }
 
 absl::Status AbsorbZeroOut(LoopProgram& program, absl::string_view buffer,
@@ -112,10 +124,18 @@ absl::Status AbsorbZeroOut(LoopProgram& program, absl::string_view buffer,
       return UserError("no zero_out of `", buffer, "` stands before it");
     }
   } while (!Conflict(EffectsOf(program, stmts[at]), zeroes));
-  const std::optional<ExprId> value = InitialValue(program, stmts[at], id);
+  const std::optional<ExprId> value = InitialValue(program, stmts[at], *cell);
   if (!value) {
     return UserError("`", buffer, "` is used between its zero_out and ",
                      Name(loops[0].iterator), ", or is not zeroed");
+  }
+  Effects reads = EffectsOf(program, stmts[at]);
+  reads.writes.clear();
+  for (size_t k = at + 1; k <= site.nest; ++k) {
+    if (Conflict(EffectsOf(program, stmts[k]), reads)) {
+      return UserError("what `", buffer, "` is set to is written before ",
+                       Name(loops[0].iterator), " ends");
+    }
   }
   std::vector<Stmt>& body = site.loop().body.stmts;
   body.insert(body.begin(), Set{*cell, *value});

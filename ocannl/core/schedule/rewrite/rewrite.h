@@ -52,10 +52,11 @@ absl::Status CollapsePairs(LoopProgram& program,
 bool CoversBuffer(const LoopProgram& program, const Access& cell,
                   absl::Span<const NestLoop> loops);
 
-// The constant that `stmt`, a zero_out or loops around an assignment, stores in
-// all cells of the buffer; nullopt: it does something else.
+// What `stmt`, a zero_out or loops around an assignment without lookups, stores
+// in the `cell` as in each one of its buffer, which it does not read; nullopt:
+// it does something else.
 std::optional<ExprId> InitialValue(LoopProgram& program, const Stmt& stmt,
-                                   BufferId buffer);
+                                   const Access& cell);
 
 }  // namespace ocannl::rewrite
 
