@@ -39,7 +39,7 @@ constexpr int64_t kMinTilesToPackConflicting = 16;
 // panels: `ocannl run product.ll --time` of 4 x 256 rows, 256 steps and 256,
 // 512 and 1024 columns takes 1.00, 0.93 and 0.87 of the time of single panels.
 // Where a cell has few terms, storing it takes a larger part: 256 columns of 64
-// steps take 0.94, and 0.90 with an epilogue that reads as many.
+// steps take 0.94 to 1.00, and 0.90 with an epilogue that reads as many.
 constexpr int64_t kLongRowBytes = 2048;
 constexpr int64_t kRowBytesOfShortSums = 1024;
 constexpr double kMaxShortSum = 64;
