@@ -84,10 +84,10 @@ std::string ToText(const Json& json) {
 // A signal that ends the process cuts the write of any thread where a page
 // ends. So it waits for one under way, and none begins after it.
 std::atomic<bool> is_writing = false;
-std::atomic<int> last_signal = 0;
+std::atomic<int> held_signal = 0;
 
 void EndBetweenWrites(int number) {
-  last_signal = number;
+  held_signal = number;
   if (is_writing.exchange(true)) return;  // who writes ends it
   std::signal(number, SIG_DFL);
   std::raise(number);
@@ -179,7 +179,7 @@ class Writer {
     errno = ENOSPC;  // what a short write means
     const ssize_t size = pwrite(file_->fd(), bytes.data(), bytes.size(), end_);
     is_writing = false;
-    if (last_signal != 0) EndBetweenWrites(last_signal);
+    if (held_signal != 0) EndBetweenWrites(held_signal);
     if (size != static_cast<ssize_t>(bytes.size())) {
       return status_ = SystemError("write", file_->path());
     }
