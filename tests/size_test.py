@@ -67,11 +67,11 @@ ROOMS = {
     "ocannl/fuzz": 9_900,
     "ocannl/interp": 1_700,
     "ocannl/jit": 11_220,
-    "ocannl/onnx": 8_150,
+    "ocannl/onnx": 8_420,
     "ocannl/tiers": 1_300,
     "ocannl/train": 20_200,
     "ocannl/tune": 2_350,
-    "python/native": 3_360,
+    "python/native": 3_500,
     "python/tests": 60,
 }
 
