@@ -15,7 +15,6 @@
 #include "experiments/support/explain_training.h"
 #include "experiments/support/figures.h"
 #include "experiments/support/fit_flags.h"
-#include "nlohmann/json.hpp"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/flags/run_options.h"
 #include "ocannl/train/checkpoint/interval.h"
@@ -53,14 +52,12 @@ absl::Status Show(const CommandLine& line, const LabelledPoints& points,
       points.labels, [&](const std::vector<float>& coordinates) {
         return Scores(fitted, coordinates);
       }));
-  OCANNL_ASSIGN_OR_RETURN(nlohmann::ordered_json result,
-                          ResultOf(options, fitted));
-  result["final_epoch_loss"] = history.mean_loss();
-  result["accuracy"] = Accuracy(scores, points.labels);
-  result["seconds_total"] = train::SteadySeconds() - start;
-  result["seconds_train"] = history.seconds;
-  result["us_per_step"] = history.us_per_step();
-  return TellResult(line, result, fitted);
+  return TellResult(line, options, fitted,
+                    {{"final_epoch_loss", history.mean_loss()},
+                     {"accuracy", Accuracy(scores, points.labels)},
+                     {"seconds_total", train::SteadySeconds() - start},
+                     {"seconds_train", history.seconds},
+                     {"us_per_step", history.us_per_step()}});
 }
 
 absl::Status Run(const CommandLine& line) {

@@ -12,7 +12,6 @@
 #include "experiments/support/explain_training.h"
 #include "experiments/support/figures.h"
 #include "experiments/support/fit_flags.h"
-#include "nlohmann/json.hpp"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/flags/flags.h"
@@ -96,14 +95,11 @@ absl::Status Tell(const SupervisedExperiment& experiment,
   if (experiment.show) {
     OCANNL_ASSIGN_OR_RETURN(shown, experiment.show(fitted));
   }
-  OCANNL_ASSIGN_OR_RETURN(nlohmann::ordered_json result,
-                          ResultOf(options, fitted));
-  result["shards"] = options.shards;
-  result["test_loss"] = history.measures[0].second;
-  result["test_right"] = history.measures[1].second;
-  result["ms_per_step"] = history.us_per_step() / 1e3;
-  for (const auto& [name, value] : shown) result[name] = value;
-  return TellResult(line, result, fitted);
+  train::Measures measures = {{"test_loss", history.measures[0].second},
+                              {"test_right", history.measures[1].second},
+                              {"ms_per_step", history.us_per_step() / 1e3}};
+  measures.insert(measures.end(), shown.begin(), shown.end());
+  return TellResult(line, options, fitted, measures);
 }
 
 absl::Status TrainTask(const SupervisedExperiment& experiment,

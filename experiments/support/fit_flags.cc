@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "experiments/support/explain_training.h"
 #include "experiments/support/figures.h"
+#include "nlohmann/json.hpp"
 #include "ocannl/core/base/status_macros.h"
 #include "ocannl/flags/flags.h"
 #include "ocannl/flags/run_options.h"
@@ -98,25 +99,24 @@ std::vector<train::FitSetting> SettingsOf(const CommandLine& line,
   return settings;
 }
 
-absl::StatusOr<nlohmann::ordered_json> ResultOf(
-    const train::FitOptions& options, const train::Fitted& fitted) {
+absl::Status TellResult(const CommandLine& line,
+                        const train::FitOptions& options,
+                        const train::Fitted& fitted,
+                        const train::Measures& measures) {
   OCANNL_ASSIGN_OR_RETURN(
       const std::string hash,
       train::ParamsHash(*fitted.context, fitted.code->parameters));
-  return nlohmann::ordered_json{
+  nlohmann::ordered_json result = {
       {"experiment", options.name},
       {"tier", std::string(fitted.device.backend().name())},
       {"seed", options.seed},
       {"dtype", std::string(Name(options.dtype))},
       {"epochs", options.epochs},
+      {"shards", options.shards},
       {"steps", fitted.history.steps_done},
       {"first_loss", *fitted.history.first_loss},
       {"params_hash", hash}};
-}
-
-absl::Status TellResult(const CommandLine& line,
-                        const nlohmann::ordered_json& result,
-                        const train::Fitted& fitted) {
+  for (const auto& [name, value] : measures) result[name] = value;
   OCANNL_RETURN_IF_ERROR(ExplainTraces(line, fitted.stream));
   std::cout << "RESULT " << result.dump() << std::endl;
   ReportTier(line, fitted.step_stream());

@@ -12,7 +12,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "nlohmann/json.hpp"
 #include "ocannl/core/base/command_line.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/train/data/data_limit.h"
@@ -48,15 +47,13 @@ absl::StatusOr<train::DataLimit> DataLimitOf(const CommandLine& line);
 std::vector<train::FitSetting> SettingsOf(const CommandLine& line,
                                           absl::Span<const std::string> names);
 
-// What each experiment tells of a training.
-absl::StatusOr<nlohmann::ordered_json> ResultOf(
-    const train::FitOptions& options, const train::Fitted& fitted);
-
-// Tells the result in the last line of stdout; --explain and --tier_report of
-// the loops that the steps ran in.
+// Tells what each experiment tells of a training, and then `measures`, in the
+// last line of stdout: RESULT and a JSON object. Before it --explain and after
+// it --tier_report, of the loops that the steps ran in.
 absl::Status TellResult(const CommandLine& line,
-                        const nlohmann::ordered_json& result,
-                        const train::Fitted& fitted);
+                        const train::FitOptions& options,
+                        const train::Fitted& fitted,
+                        const train::Measures& measures);
 
 }  // namespace ocannl
 

@@ -226,7 +226,7 @@ absl::StatusOr<ImportedModel> Import(const OnnxModel& file,
 absl::Status CheckImport(const OnnxModel& file, const ImportOptions& options) {
   OCANNL_RETURN_IF_ERROR(Importer(file, options).Check());
   ImportedModel none;
-  NodeImporter nodes(file.opsets, none);
+  NodeImporter nodes(file.opsets, options, none);
   nodes.CheckNodes(file.graph);
   return nodes.Unsupported();
 }

@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "nlohmann/json.hpp"
 #include "ocannl/core/base/file.h"
 #include "ocannl/core/base/status_macros.h"
 

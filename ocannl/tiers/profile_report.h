@@ -16,7 +16,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "nlohmann/json.hpp"
+#include "nlohmann/json_fwd.hpp"
 #include "ocannl/core/tiering/profile.h"
 #include "ocannl/tiers/probes.h"
 
