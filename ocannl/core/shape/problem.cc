@@ -349,14 +349,14 @@ absl::StatusOr<Problem> MakeProblem(Graph& graph,
 
 absl::Status CheckAxes(const Graph& graph, const Problem& problem,
                        const RankSystem& ranks) {
-  for (TensorId id : problem.nodes) {
+  for (size_t k = 0; k < problem.nodes.size(); ++k) {
     int64_t axes = 0;
-    for (RowKind kind : kRowKinds) {
-      axes += std::max(ranks.Length(problem.RowIndex({id, kind})), 0);
+    for (size_t row = 3 * k; row < 3 * k + 3; ++row) {
+      axes += std::max(ranks.Length(static_cast<int>(row)), 0);
     }
     if (axes <= kMaxAxes) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "shape error in ", Describe(graph[id]), ": it has ", axes,
+        "shape error in ", Describe(graph[problem.nodes[k]]), ": it has ", axes,
         " axes, but ", kMaxAxes, " is the most; make one axis of several"));
   }
   return absl::OkStatus();

@@ -10,7 +10,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_cat.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/shape/rules.h"
 #include "ocannl/core/tensor/einsum/einsum_pieces.h"
@@ -29,22 +31,6 @@ struct Naming {
   std::vector<AxisNames> operands;
 };
 
-// Names axes from the right, because that is how they pair up.
-void AppendRow(absl::string_view name, size_t rank, AxisNames& names) {
-  for (size_t i = rank; i > 0; --i) {
-    names.push_back({.name = absl::StrCat(name, i)});
-  }
-}
-
-AxisNames NameRows(const Shape& shape,
-                   const std::array<absl::string_view, 3>& rows) {
-  AxisNames names;
-  for (RowKind kind : kRowKinds) {
-    AppendRow(rows[static_cast<int>(kind)], shape[kind].size(), names);
-  }
-  return names;
-}
-
 AxisNames NameSlot(const Shape& shape, const EinsumSlot& slot, int place) {
   AxisNames names;
   for (RowKind kind : kRowKinds) {
@@ -57,31 +43,15 @@ AxisNames NameSlot(const Shape& shape, const EinsumSlot& slot, int place) {
   return names;
 }
 
-Naming NameAxes(const Shapes& shapes, TensorId id, const TensorSource& source) {
-  constexpr std::array<absl::string_view, 3> kRows = {"batch", "output",
-                                                      "input"};
+Naming NameAxes(const Shapes& shapes, TensorId id, const EinsumSpec& spec,
+                absl::Span<const TensorId> operands) {
   Naming naming;
-  const absl::Span<const TensorId> operands = OperandsOf(source);
-  if (const EinsumSpec* spec = SpecOf(source)) {
-    int place = 0;
-    for (size_t i = 0; i < operands.size(); ++i, place += 3) {
-      naming.operands.push_back(
-          NameSlot(shapes.at(operands[i]), spec->operands[i], place));
-    }
-    naming.result = NameSlot(shapes.at(id), spec->result, place);
-    return naming;
+  int place = 0;
+  for (size_t i = 0; i < operands.size(); ++i, place += 3) {
+    naming.operands.push_back(
+        NameSlot(shapes.at(operands[i]), spec.operands[i], place));
   }
-  naming.result = NameRows(shapes.at(id), kRows);
-  const auto& logic = std::get<ComputeSource>(source).logic;
-  if (std::holds_alternative<ComputeSource::Compose>(logic)) {
-    naming.operands = {
-        NameRows(shapes.at(operands[0]), {"batch", "output", "reduced"}),
-        NameRows(shapes.at(operands[1]), {"batch", "reduced", "input"})};
-    return naming;
-  }
-  for (TensorId operand : operands) {
-    naming.operands.push_back(NameRows(shapes.at(operand), kRows));
-  }
+  naming.result = NameSlot(shapes.at(id), spec.result, place);
   return naming;
 }
 
@@ -153,12 +123,96 @@ class Projector {
   absl::flat_hash_map<std::string, IteratorId> loops_;
 };
 
+// Projects a tensor without a spec: rows of one number have one loop for each
+// axis, counted from the right, because that is how they pair up.
+class RowProjector {
+ public:
+  // The number of each row of a shape. Those of compositions have kReduced.
+  using Rows = std::array<int, 3>;
+  static constexpr int kReduced = 3;
+  static constexpr Rows kEqual = {0, 1, 2};
+
+  // Before any index: which axes have more than one cell.
+  void See(const Shape& shape, const Rows& rows) {
+    ForEach(shape, rows,
+            [](Axis& axis, int64_t size) { axis.is_wide |= size != 1; });
+  }
+
+  Indices IndicesOf(const Shape& shape, const Rows& rows) {
+    Indices indices;
+    ForEach(shape, rows, [&](Axis& axis, int64_t size) {
+      if (size == 1 && axis.is_wide) {
+        indices.emplace_back(0);
+        return;
+      }
+      if (!axis.loop.valid()) {
+        axis.loop = extents_.next_id();
+        extents_.push_back(size);
+      }
+      indices.push_back(Iterator(axis.loop));
+    });
+    return indices;
+  }
+
+  LoopExtents extents() && { return std::move(extents_); }
+
+ private:
+  struct Axis {
+    bool is_wide = false;
+    IteratorId loop;  // none yet: not valid
+  };
+
+  void ForEach(const Shape& shape, const Rows& rows,
+               absl::FunctionRef<void(Axis&, int64_t)> visit) {
+    for (RowKind kind : kRowKinds) {
+      auto& axes = axes_[rows[static_cast<int>(kind)]];
+      const Dims& sizes = shape[kind];
+      if (axes.size() < sizes.size()) axes.resize(sizes.size());
+      for (size_t k = 0; k < sizes.size(); ++k) {
+        visit(axes[sizes.size() - 1 - k], sizes[k]);
+      }
+    }
+  }
+
+  std::array<absl::InlinedVector<Axis, 4>, 4> axes_;  // the last one first
+  LoopExtents extents_;
+};
+
+Projections ProjectRows(const Shapes& shapes, TensorId id,
+                        const TensorSource& source) {
+  using Rows = RowProjector::Rows;
+  constexpr int kReduced = RowProjector::kReduced;
+  const bool composes = std::holds_alternative<ComputeSource::Compose>(
+      std::get<ComputeSource>(source).logic);
+  const absl::Span<const TensorId> operands = OperandsOf(source);
+  auto rows_of = [&](size_t operand) {
+    return !composes      ? RowProjector::kEqual
+           : operand == 0 ? Rows{0, 1, kReduced}
+                          : Rows{0, kReduced, 2};
+  };
+  RowProjector projector;
+  const Shape& result = shapes.at(id);
+  projector.See(result, RowProjector::kEqual);
+  for (size_t k = 0; k < operands.size(); ++k) {
+    projector.See(shapes.at(operands[k]), rows_of(k));
+  }
+  Projections projections;
+  projections.lhs = projector.IndicesOf(result, RowProjector::kEqual);
+  projections.operands.reserve(operands.size());
+  for (size_t k = 0; k < operands.size(); ++k) {
+    projections.operands.push_back(
+        projector.IndicesOf(shapes.at(operands[k]), rows_of(k)));
+  }
+  projections.extents = std::move(projector).extents();
+  return projections;
+}
+
 // Whether the tensor is pointwise and all have one cell and the same axes, so
-// that there is no loop, and no spec tells more than one piece.
+// that there is no loop.
 bool IsOfOneCell(const Shapes& shapes, TensorId id,
                  const TensorSource& source) {
   const auto* compute = std::get_if<ComputeSource>(&source);
-  if (compute == nullptr || compute->spec() != nullptr ||
+  if (compute == nullptr ||
       std::holds_alternative<ComputeSource::Compose>(compute->logic)) {
     return false;
   }
@@ -172,26 +226,25 @@ bool IsOfOneCell(const Shapes& shapes, TensorId id,
 }
 
 // The projections of such a tensor.
-ProjectedPiece OneCell(const Shape& shape, size_t operands) {
-  const Indices first(
+Projections OneCell(const Shape& shape, size_t operands) {
+  Projections projections;
+  projections.lhs.assign(
       shape.rows[0].size() + shape.rows[1].size() + shape.rows[2].size(),
       Affine(0));
-  ProjectedPiece piece;
-  piece.projections.lhs = first;
-  piece.projections.operands.assign(operands, first);
-  for (size_t k = 0; k < operands; ++k) {
-    piece.operands.push_back(static_cast<int>(k));
-  }
-  return piece;
+  projections.operands.assign(operands, projections.lhs);
+  return projections;
 }
 
+std::vector<int> AllOf(absl::Span<const TensorId> operands) {
+  std::vector<int> all(operands.size());
+  absl::c_iota(all, 0);
+  return all;
+}
+
+// The pieces of a tensor with a spec.
 std::vector<EinsumPiece> PiecesOf(const TensorSource& source) {
-  EinsumPiece all;
-  for (size_t k = 0; k < OperandsOf(source).size(); ++k) {
-    all.operands.push_back(static_cast<int>(k));
-  }
   const auto* compute = std::get_if<ComputeSource>(&source);
-  if (compute == nullptr || compute->spec() == nullptr) return {all};
+  if (compute == nullptr) return {{{}, AllOf(OperandsOf(source))}};
   auto pieces =
       PiecesOf(*compute->spec(), /*one_at_a_time=*/!compute->has_op());
   CHECK_OK(pieces.status());
@@ -217,29 +270,34 @@ bool IsEmpty(const EinsumPiece& piece, const Naming& naming,
 std::vector<ProjectedPiece> ProjectPieces(const Graph& graph,
                                           const Shapes& shapes, TensorId id) {
   const TensorSource& source = graph[id].source;
+  const absl::Span<const TensorId> operands = OperandsOf(source);
   std::vector<ProjectedPiece> projected;
-  if (IsOfOneCell(shapes, id, source)) {
-    projected.push_back(OneCell(shapes.at(id), OperandsOf(source).size()));
+  const EinsumSpec* const spec = SpecOf(source);
+  if (spec == nullptr) {
+    projected.push_back({IsOfOneCell(shapes, id, source)
+                             ? OneCell(shapes.at(id), operands.size())
+                             : ProjectRows(shapes, id, source),
+                         AllOf(operands)});
     return projected;
   }
-  Naming naming = NameAxes(shapes, id, source);
+  Naming naming = NameAxes(shapes, id, *spec, operands);
   // The sliced axis has no loop.
   const auto* slice = std::get_if<SliceSource>(&source);
   if (slice != nullptr) naming.operands[0][0] = EinsumAxis();
-  const absl::Span<const TensorId> operands = OperandsOf(source);
   static const auto* const no_sizes = new NameSizes();
   auto names = shapes.names.find(id);
   const NameSizes& sizes =
       names == shapes.names.end() ? *no_sizes : names->second;
+  const Dims dims = shapes.at(id).dims();
   for (EinsumPiece& piece : PiecesOf(source)) {
     if (IsEmpty(piece, naming, sizes)) continue;
     Projector projector(sizes, piece);
-    projector.See(naming.result, shapes.at(id).dims());
+    projector.See(naming.result, dims);
     for (int k : piece.operands) {
       projector.See(naming.operands[k], shapes.at(operands[k]).dims());
     }
     Projections projections;
-    projections.lhs = projector.IndicesOf(naming.result, shapes.at(id).dims());
+    projections.lhs = projector.IndicesOf(naming.result, dims);
     for (int k : piece.operands) {
       projections.operands.push_back(projector.IndicesOf(
           naming.operands[k], shapes.at(operands[k]).dims()));

@@ -48,23 +48,26 @@ absl::Status CheckOffsets(const TensorNode& node, double cells) {
 
 std::vector<EnlargedRow> EnlargedRows(const Graph& graph,
                                       const Problem& problem, RowSizes sizes) {
-  absl::flat_hash_set<TensorId> free;
-  for (TensorId id : problem.nodes) {
-    const auto* param = std::get_if<ParamSource>(&graph[id].source);
-    if (param != nullptr) free.insert(id);
-    if (param != nullptr && param->init) free.insert(*param->init);
-    if (Stretches(graph[id])) free.insert(id);
+  std::vector<bool> is_free(problem.nodes.size());
+  for (size_t k = 0; k < problem.nodes.size(); ++k) {
+    const TensorNode& node = graph[problem.nodes[k]];
+    const auto* param = std::get_if<ParamSource>(&node.source);
+    if (param != nullptr || Stretches(node)) is_free[k] = true;
+    if (param == nullptr || !param->init) continue;
+    const auto init = problem.index.find(*param->init);
+    if (init != problem.index.end()) is_free[init->second] = true;
   }
   std::vector<Dims> made(problem.rows.size());
-  std::vector<RowRef> rows;
+  std::vector<std::pair<RowRef, int>> rows;  // and their numbers
   for (const CoverRule& cover : problem.rules.covers) {
     if (!(cover.covering.tensor == cover.node)) continue;
-    Broadcast(sizes(cover.covered), made[problem.RowIndex(cover.covering)]);
-    if (!free.contains(cover.node)) rows.push_back(cover.covering);
+    const int row = problem.RowIndex(cover.covering);
+    Broadcast(sizes(cover.covered), made[row]);
+    if (!is_free[row / 3]) rows.emplace_back(cover.covering, row);
   }
   std::vector<EnlargedRow> enlarged;
-  for (RowRef row : rows) {
-    const Dims& dims = made[problem.RowIndex(row)];
+  for (const auto& [row, number] : rows) {
+    const Dims& dims = made[number];
     if (sizes(row) != dims) enlarged.push_back({row, dims});
   }
   return enlarged;

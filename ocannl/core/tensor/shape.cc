@@ -58,6 +58,7 @@ absl::string_view Name(RowKind kind) {
 
 Dims Shape::dims() const {
   Dims all;
+  all.reserve(rows[0].size() + rows[1].size() + rows[2].size());
   for (const Dims& row : rows) all.insert(all.end(), row.begin(), row.end());
   return all;
 }
