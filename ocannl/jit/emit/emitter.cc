@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/jit/emit/helpers.h"
 
@@ -82,7 +83,16 @@ void Emitter::LayOutFrame(const std::vector<const Nest*>& nests) {
   int32_t num_locations = 0;
   int32_t spill_bytes = 0;
   has_frame_ = false;
+  absl::flat_hash_map<int32_t, size_t> first_of_form;
   for (const Nest* nest : nests) {
+    if (nest->form >= 0) {
+      const auto [first, is_new] =
+          first_of_form.try_emplace(nest->form, allocations_.size());
+      if (!is_new) {
+        allocations_.push_back(Allocation(allocations_[first->second]));
+        continue;
+      }
+    }
     allocations_.push_back(Allocate(*nest, isa_));
     num_locations = std::max(
         num_locations,

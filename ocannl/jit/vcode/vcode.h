@@ -187,6 +187,8 @@ struct Nest {
   std::vector<Constant> constants;
   std::vector<RowLookup> lookups;
   std::vector<SourceLine> source_lines;
+  // Nests of one number differ in what their pointers point to only (Renamed).
+  int32_t form = -1;  // no number
 
   friend bool operator==(const Nest&, const Nest&) = default;
 };

@@ -116,6 +116,7 @@ absl::StatusOr<std::vector<Nest>> LowerToVcode(
       const auto [first, is_new] = known.try_emplace(std::move(form.words));
       if (!is_new) {
         const auto& [number, of_first] = first->second;
+        nests[number].form = static_cast<int32_t>(number);
         nests.push_back(Renamed(nests[number], of_first, form));
         continue;
       }

@@ -97,6 +97,8 @@ TEST(PipelineTest, LowersEqualNestsOnce) {
     const Stmt* first = once[0].source_lines[0].stmt;
     for (size_t k = 0; k < once.size(); ++k) {
       EXPECT_EQ(once[k].source_lines[0].stmt == first, k < 2) << k;
+      EXPECT_EQ(once[k].form, k < 2 ? 0 : -1) << k;
+      once[k].form = -1;
       each[k].source_lines.clear();
       once[k].source_lines.clear();
       EXPECT_TRUE(once[k] == each[k]) << k;
