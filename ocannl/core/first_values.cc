@@ -84,7 +84,7 @@ Assignments SharedCode(const Graph& graph, const Shapes& shapes,
   code.statics.clear();
   for (Array& array : code.arrays) {
     // What is computed from a static index is not constant.
-    if (!IsKept(array.memory)) array.memory.reset();
+    if (!IsKept(array.memory)) array.memory = std::nullopt;
   }
   absl::flat_hash_map<int32_t, int32_t> index_of;  // of the word's array
   for (TensorId word : words) {

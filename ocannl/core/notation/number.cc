@@ -59,7 +59,6 @@ absl::StatusOr<Tensor> TakeNumber(Lexer& lexer, absl::string_view sign,
                            .name = "",
                            .text = std::move(text),
                            .dtype = dtype.value_or(DType::kF32),
-                           .spec = {},
                            .has_gradient = false,
                            .where = where});
   const Tensor number = {&graph, id};

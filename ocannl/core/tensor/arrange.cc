@@ -155,10 +155,9 @@ Tensor Stretch(Tensor a, SourceLocation where) {
       .name = "",
       .text = CallText("stretch", "", {&node}),
       .dtype = node.dtype,
-      .spec = {},
       .has_gradient = node.has_gradient,
-      .where = where,
-      .open = std::max(node.open, kDecided)};
+      .open = std::max(node.open, kDecided),
+      .where = where};
   return {a.graph, a.graph->Add(std::move(stretched))};
 }
 

@@ -144,10 +144,9 @@ Tensor ApplyDefined(std::shared_ptr<const OpDefinition> definition,
                            .name = "",
                            .text = std::move(text),
                            .dtype = dtype,
-                           .spec = {},
                            .has_gradient = has_gradient,
-                           .where = args[0].where,
-                           .open = open});
+                           .open = open,
+                           .where = args[0].where});
   return {&graph, id};
 }
 

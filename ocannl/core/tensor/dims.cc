@@ -131,7 +131,6 @@ Tensor EmbedDim(Tensor of, absl::string_view name, SourceLocation where) {
        .name = "",
        .text = absl::StrCat("dim(", of.node().name, ", ", name, ")"),
        .dtype = DType::kF32,
-       .spec = {},
        .has_gradient = false,
        .where = where});
   return {of.graph, id};

@@ -18,16 +18,16 @@ namespace ocannl {
 namespace {
 
 // What a node asks for itself.
-std::optional<MemoryRequest> OwnRequest(const TensorSource& source) {
-  if (std::holds_alternative<ParamSource>(source)) {
-    return MemoryRequest{MemoryMode::kOnDevice, "a parameter"};
-  }
-  if (std::holds_alternative<DataSource>(source)) {
-    return MemoryRequest{MemoryMode::kOnDevice, "data of the host"};
-  }
-  if (std::holds_alternative<NumberSource>(source)) {
-    return MemoryRequest{MemoryMode::kEffectivelyConstant, "a number"};
-  }
+AskedMemory OwnRequest(const TensorSource& source) {
+  static const auto* parameter =
+      new AskedMemory(MemoryMode::kOnDevice, "a parameter");
+  static const auto* data =
+      new AskedMemory(MemoryMode::kOnDevice, "data of the host");
+  static const auto* number =
+      new AskedMemory(MemoryMode::kEffectivelyConstant, "a number");
+  if (std::holds_alternative<ParamSource>(source)) return *parameter;
+  if (std::holds_alternative<DataSource>(source)) return *data;
+  if (std::holds_alternative<NumberSource>(source)) return *number;
   return std::nullopt;
 }
 

@@ -60,13 +60,13 @@ struct TensorNode {
   std::string name;  // unique in the graph: "w1", "n35", "n39_relu"
   std::string text;  // how an error message writes it: "w1 * x"
   DType dtype;
-  Boxed<ShapeSpec> spec;
-  bool has_gradient;  // a parameter, or computed from one
-  SourceLocation where;
-  bool named = false;                                  // the name is the user's
-  std::optional<MemoryRequest> memory = std::nullopt;  // none: undecided
-  std::shared_ptr<const CallNote> call = nullptr;      // that it is a part of
+  bool named = false;       // the name is the user's
+  bool has_gradient;        // a parameter, or computed from one
   int32_t open = kDecided;  // `dtype` may change with all that have this number
+  Boxed<ShapeSpec> spec = {};
+  SourceLocation where;
+  AskedMemory memory = {};                         // none: undecided
+  std::shared_ptr<const CallNote> call = nullptr;  // that it is a part of
   std::shared_ptr<const DTypeNote> dtype_note = nullptr;  // if it was open
 };
 

@@ -44,7 +44,6 @@ Tensor SymbolWord(Graph& graph, SymbolSource symbol, SourceLocation where) {
                                          ? "step >> 32"
                                          : "step",
                              .dtype = DType::kU32,
-                             .spec = {},
                              .has_gradient = false,
                              .where = where})};
 }

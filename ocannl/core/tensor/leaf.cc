@@ -22,8 +22,7 @@ namespace {
 
 Tensor AddLeaf(Graph& graph, TensorSource source, std::string name,
                std::string text, DType dtype, Boxed<ShapeSpec> spec,
-               SourceLocation where,
-               std::optional<MemoryRequest> memory = std::nullopt) {
+               SourceLocation where, AskedMemory memory = {}) {
   const auto* param = std::get_if<ParamSource>(&source);
   const bool trains =
       param != nullptr && !param->is_input && IsFloat(ComputeDType(dtype));
@@ -31,8 +30,8 @@ Tensor AddLeaf(Graph& graph, TensorSource source, std::string name,
                            .name = std::move(name),
                            .text = std::move(text),
                            .dtype = dtype,
-                           .spec = std::move(spec),
                            .has_gradient = trains,
+                           .spec = std::move(spec),
                            .where = where,
                            .memory = std::move(memory)});
   return {&graph, id};

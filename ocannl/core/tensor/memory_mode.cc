@@ -51,8 +51,8 @@ MemoryRequest AskedBy(absl::string_view function, SourceLocation where,
   return {.mode = mode, .why = absl::StrCat(function, " at ", ToString(where))};
 }
 
-absl::StatusOr<MemoryRequest> Update(
-    const std::optional<MemoryRequest>& current, const MemoryRequest& request) {
+absl::StatusOr<MemoryRequest> Update(const AskedMemory& current,
+                                     const MemoryRequest& request) {
   if (!current) return request;
   const char updated =
       kUpdates[NumberOf(current->mode)][NumberOf(request.mode)];
@@ -70,7 +70,7 @@ absl::StatusOr<MemoryRequest> Update(
 }
 
 absl::Status UpdateOf(absl::string_view name, const MemoryRequest& request,
-                      std::optional<MemoryRequest>& current) {
+                      AskedMemory& current) {
   absl::StatusOr<MemoryRequest> updated = Update(current, request);
   if (!updated.ok()) {
     return absl::Status(updated.status().code(),
@@ -81,7 +81,7 @@ absl::Status UpdateOf(absl::string_view name, const MemoryRequest& request,
   return absl::OkStatus();
 }
 
-bool IsKept(const std::optional<MemoryRequest>& memory) {
+bool IsKept(const AskedMemory& memory) {
   return memory && (memory->mode == MemoryMode::kOnDevice ||
                     memory->mode == MemoryMode::kMaterialized);
 }

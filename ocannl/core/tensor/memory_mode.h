@@ -8,8 +8,10 @@
 #define OCANNL_CORE_TENSOR_MEMORY_MODE_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -47,21 +49,46 @@ struct MemoryRequest {
   friend bool operator==(const MemoryRequest&, const MemoryRequest&) = default;
 };
 
+// A request or none. Copies share it: of many arrays it is one of a few.
+//
+//   AskedMemory memory = MemoryRequest{MemoryMode::kOnDevice, "a parameter"};
+//   if (memory && memory->mode == MemoryMode::kVirtual) memory = std::nullopt;
+class AskedMemory {
+ public:
+  AskedMemory() = default;
+  AskedMemory(std::nullopt_t) {}      // NOLINT
+  AskedMemory(MemoryRequest request)  // NOLINT
+      : request_(std::make_shared<const MemoryRequest>(std::move(request))) {}
+  AskedMemory(MemoryMode mode, std::string why)
+      : AskedMemory(MemoryRequest{mode, std::move(why)}) {}
+
+  explicit operator bool() const { return request_ != nullptr; }
+  const MemoryRequest& operator*() const { return *request_; }
+  const MemoryRequest* operator->() const { return request_.get(); }
+
+  friend bool operator==(const AskedMemory& a, const AskedMemory& b) {
+    return a.request_ == b.request_ || (a && b && *a == *b);
+  }
+
+ private:
+  std::shared_ptr<const MemoryRequest> request_;
+};
+
 // That of a call of `function` at `where`.
 MemoryRequest AskedBy(absl::string_view function, SourceLocation where,
                       MemoryMode mode);
 
 // What is asked for when `request` follows all that `current` stands for.
 // FailedPrecondition, with both and who asks for them: no mode is both.
-absl::StatusOr<MemoryRequest> Update(
-    const std::optional<MemoryRequest>& current, const MemoryRequest& request);
+absl::StatusOr<MemoryRequest> Update(const AskedMemory& current,
+                                     const MemoryRequest& request);
 
 // Updates `current`, which is about the array `name`.
 absl::Status UpdateOf(absl::string_view name, const MemoryRequest& request,
-                      std::optional<MemoryRequest>& current);
+                      AskedMemory& current);
 
 // Whether an array keeps its value after a run.
-bool IsKept(const std::optional<MemoryRequest>& memory);
+bool IsKept(const AskedMemory& memory);
 
 }  // namespace ocannl
 

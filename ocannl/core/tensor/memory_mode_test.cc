@@ -94,9 +94,9 @@ TEST(MemoryModeTest, WhoAsksForWhatHolds) {
 }
 
 TEST(MemoryModeTest, AnErrorNamesTheArrayAndChangesNothing) {
-  std::optional<MemoryRequest> memory =
+  AskedMemory memory =
       AskedBy("Keep", {.file = "a/f.cc", .line = 12}, MemoryMode::kOnDevice);
-  const std::optional<MemoryRequest> before = memory;
+  const AskedMemory before = memory;
   EXPECT_EQ(UpdateOf("w", {MemoryMode::kVirtual, "a rule"}, memory).message(),
             "the memory mode of `w`: it is on_device (Keep at f.cc:12) and "
             "cannot be virtual (a rule) as well; ask for one of the two");

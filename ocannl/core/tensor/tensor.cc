@@ -68,7 +68,6 @@ TensorId AddNumber(Graph& graph, const Arg& number, DType dtype,
        .name = "",
        .text = number.digits.empty() ? NumberText(value) : number.digits,
        .dtype = dtype,
-       .spec = {},
        .has_gradient = false,
        .where = where});
 }
@@ -122,8 +121,8 @@ class Builder {
                        .name = "",
                        .text = std::move(text),
                        .dtype = dtype.value_or(DType::kF32),
-                       .spec = std::move(spec),
                        .has_gradient = false,
+                       .spec = std::move(spec),
                        .where = where_};
     graph_.SetPlace(node);
     if (dtype.ok()) {
@@ -376,7 +375,6 @@ Tensor ErrorTensor(Graph& graph, absl::Status status, SourceLocation where) {
                            .name = "",
                            .text = "error",
                            .dtype = DType::kF32,
-                           .spec = {},
                            .has_gradient = false,
                            .where = where});
   return {&graph, id};
@@ -388,7 +386,6 @@ Tensor ErrorTensor(Graph& graph, absl::string_view text,
                      .name = "",
                      .text = std::string(text),
                      .dtype = DType::kF32,
-                     .spec = {},
                      .has_gradient = false,
                      .where = where};
   graph.SetPlace(node);

@@ -144,11 +144,11 @@ Tensor CodeScope::Add(absl::string_view name, const Shape& shape, Array array) {
                   .name = array.name,
                   .text = std::string(name),
                   .dtype = array.dtype,
+                  .named = true,
+                  .has_gradient = false,
                   // By which the notation knows scalars.
                   .spec = shape == Shape() ? SpecOf(shape) : Boxed<ShapeSpec>(),
-                  .has_gradient = false,
-                  .where = SourceLocation::Current(),
-                  .named = true});
+                  .where = SourceLocation::Current()});
   shapes_[id] = shape;
   taken_.insert(array.name);
   arrays_.emplace(graph_[id].name, std::move(array));

@@ -196,10 +196,9 @@ class Definer {
                              .name = names[0],
                              .text = names[0],
                              .dtype = dtype,
-                             .spec = {},
+                             .named = true,
                              .has_gradient = false,
-                             .where = SourceLocation::Current(),
-                             .named = true});
+                             .where = SourceLocation::Current()});
     // Numbers are of the dtype that the operands will have.
     if (dtype != DType::kBool) graph.Open(id);
     for (const std::string& name : names) {
