@@ -233,7 +233,7 @@ bool ParseShape(absl::string_view text, InputFlag& input) {
   if (!spec.ok()) return false;
   input.shape = Shape();
   for (RowKind kind : kRowKinds) (*input.shape)[kind] = *(*spec)[kind];
-  input.bases = spec->bases;
+  input.bases = *spec->bases;
   return absl::c_all_of(input.shape->dims(),
                         [](int64_t size) { return size <= kMaxCells; });
 }

@@ -207,7 +207,7 @@ bool DropAxis(LoopProgram& program, int k) {
                                 lookup->axis > static_cast<int32_t>(axis);
             lookup->axis -= shifts ? 1 : 0;
             drop(lookup->cell);
-            drop(lookup->index);
+            drop(lookup->index.Mutable());
           }
           return leaf;
         });

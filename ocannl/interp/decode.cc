@@ -105,8 +105,8 @@ class Decoder {
     const int32_t limits = NewSlot(buffer.dims[lookup.axis]);
     NewSlot(LookupStride(program_, lookup) * SizeOf(buffer.dtype));
     EmitComputation(
-        find(buffer.dtype, program_.buffers[lookup.index.buffer].dtype), target,
-        {AddressOf(lookup.index), other, limits});
+        find(buffer.dtype, program_.buffers[lookup.index->buffer].dtype),
+        target, {AddressOf(*lookup.index), other, limits});
   }
 
   // The operand that holds what the leaf reads; `target` holds what has to be

@@ -81,7 +81,7 @@ ExplainNonfinite::Cell ExplainNonfinite::CellOf(const RunState& run,
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     int64_t index = cell.indices[axis].offset();
     if (lookup && lookup->axis == static_cast<int32_t>(axis)) {
-      const std::optional<Constant> row = run.Read(lookup->index);
+      const std::optional<Constant> row = run.Read(*lookup->index);
       index = row ? static_cast<int64_t>(ToDouble(*row)) : 0;
     }
     number = number * dims[axis] + index;

@@ -66,7 +66,7 @@ class Walker : public RunState {
       if (!IsWritten(*access)) return std::nullopt;
     }
     if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
-      if (!IsWritten(lookup->index)) return std::nullopt;
+      if (!IsWritten(*lookup->index)) return std::nullopt;
       const std::optional<Access> cell = CellOf(*lookup);
       if (cell && !IsWritten(*cell)) return std::nullopt;
     }
@@ -180,7 +180,7 @@ class Walker : public RunState {
   // The cell that is looked up, if there is one.
   std::optional<Access> CellOf(const Lookup& lookup) const {
     const Dims& dims = program_.buffers[lookup.cell.buffer].dims;
-    const Constant index = Eval(lookup.index);
+    const Constant index = Eval(*lookup.index);
     // As wide as any index; as unsigned, a negative one is greater than any
     // size.
     const uint64_t row = EvalPrimitive(Op::kConvert, DType::kI64, {index}).bits;

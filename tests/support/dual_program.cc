@@ -92,7 +92,7 @@ class Runner {
   }
 
   std::optional<Access> At(const Lookup& lookup) {
-    const auto row = static_cast<int64_t>(CellOf(lookup.index).value);
+    const auto row = static_cast<int64_t>(CellOf(*lookup.index).value);
     const Dims& dims = program_.buffers[lookup.cell.buffer].dims;
     if (row < 0 || row >= dims[lookup.axis]) return std::nullopt;
     Access cell = lookup.cell;

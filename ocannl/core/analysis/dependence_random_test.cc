@@ -96,8 +96,8 @@ class Tracer {
   int64_t RowAt(int64_t cell) const { return (cell * cell + s_) % 5 - 1; }
 
   void TouchRow(const Lookup& lookup, bool writes, int stmt) {
-    Touch(lookup.index, /*writes=*/false, stmt);
-    const int64_t row = RowAt(Eval(lookup.index.indices[0]));
+    Touch(*lookup.index, /*writes=*/false, stmt);
+    const int64_t row = RowAt(Eval(lookup.index->indices[0]));
     Access cell = lookup.cell;
     const int64_t size = program_.buffers[cell.buffer].dims[lookup.axis];
     if (row < 0 || row >= size) return;

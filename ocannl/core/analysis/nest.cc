@@ -187,7 +187,7 @@ std::vector<Access> ReadsOf(const LoopProgram& program, ExprId value) {
     if (const auto* access = std::get_if<Access>(&leaf)) {
       reads.push_back(*access);
     } else if (const auto* lookup = std::get_if<Lookup>(&leaf)) {
-      indices.push_back(lookup->index);
+      indices.push_back(*lookup->index);
     }
   });
   // Leaves differ from each other, but not from the indices of lookups.

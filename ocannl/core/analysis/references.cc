@@ -72,7 +72,7 @@ void WalkReadsAndLookups(
     if (const Access* access = std::get_if<Access>(&leaf)) {
       visit(*access, nullptr);
     } else if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
-      visit(lookup->index, nullptr);
+      visit(*lookup->index, nullptr);
       visit(lookup->cell, lookup);
     }
   });

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -23,6 +24,53 @@
 #include "ocannl/core/base/id.h"
 
 namespace ocannl {
+
+// A value on the heap, for a large member that few objects have. A copy copies
+// the value; without one it takes a pointer and is T().
+//
+//   Boxed<ShapeSpec> spec;
+//   spec.Mutable()[RowKind::kBatch] = Dims{4};
+//   const Bases& bases = *spec->bases;
+//   bool is_open = !spec[RowKind::kOutput].has_value();
+template <class T>
+class Boxed {
+ public:
+  Boxed() = default;
+  Boxed(T value)  // NOLINT
+      : value_(std::make_unique<T>(std::move(value))) {}
+  Boxed(const Boxed& other)
+      : value_(other.value_ == nullptr ? nullptr
+                                       : std::make_unique<T>(*other.value_)) {}
+  Boxed(Boxed&&) = default;
+  Boxed& operator=(Boxed other) {
+    value_ = std::move(other.value_);
+    return *this;
+  }
+
+  const T& operator*() const {
+    static const auto* none = new T();
+    return value_ == nullptr ? *none : *value_;
+  }
+  const T* operator->() const { return &**this; }
+  template <class Key>
+  const auto& operator[](const Key& key) const {
+    return (**this)[key];
+  }
+
+  T& Mutable() {
+    if (value_ == nullptr) value_ = std::make_unique<T>();
+    return *value_;
+  }
+
+  friend bool operator==(const Boxed& a, const Boxed& b) { return *a == *b; }
+  template <class H>
+  friend H AbslHashValue(H h, const Boxed& boxed) {
+    return H::combine(std::move(h), *boxed);
+  }
+
+ private:
+  std::unique_ptr<T> value_;
+};
 
 // Abseil hashes absl::variant but not std::variant.
 template <class T>

@@ -39,7 +39,7 @@ std::string CWriter::CellText(const Access& access,
 }
 
 std::string CWriter::RowText(const Lookup& lookup) const {
-  return absl::StrCat("(u64_t)", CellText(lookup.index));
+  return absl::StrCat("(u64_t)", CellText(*lookup.index));
 }
 
 std::string CWriter::HasRowText(const Lookup& lookup) const {

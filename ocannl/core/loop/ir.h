@@ -130,7 +130,7 @@ struct GetLocal {
 struct Lookup {
   Access cell;   // its index on the axis is 0
   int32_t axis;  // of the cell
-  Access index;
+  Boxed<Access> index;  // few leaves are lookups, and all are as large
 
   friend bool operator==(const Lookup&, const Lookup&) = default;
   template <class H>

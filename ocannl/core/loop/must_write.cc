@@ -279,8 +279,8 @@ class UnwrittenFinder {
                    },
                    [&](const Lookup& lookup) {
                      if (!written_.Covers(lookup)) Keep(lookup.cell.buffer);
-                     if (!written_.Covers(lookup.index)) {
-                       Keep(lookup.index.buffer);
+                     if (!written_.Covers(*lookup.index)) {
+                       Keep(lookup.index->buffer);
                      }
                    },
                    [&](const GetLocal&) {},

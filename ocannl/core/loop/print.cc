@@ -60,7 +60,7 @@ std::string PrintCell(const LoopProgram& program, const Access& access,
 
 std::string PrintLookup(const LoopProgram& program, const Lookup& lookup) {
   std::vector<std::string> indices = IndexTexts(program, lookup.cell);
-  indices[lookup.axis] = PrintAccess(program, lookup.index);
+  indices[lookup.axis] = PrintAccess(program, *lookup.index);
   return PrintCell(program, lookup.cell, indices);
 }
 

@@ -56,7 +56,7 @@ class Renumberer {
 
   void Visit(Lookup& lookup) {
     Visit(lookup.cell);
-    Visit(lookup.index);
+    Visit(lookup.index.Mutable());
   }
 
   ExprId Copied(ExprId value) {

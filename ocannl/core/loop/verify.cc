@@ -326,7 +326,7 @@ class Verifier {
 
   absl::Status Looks(const Lookup& lookup, absl::string_view how) {
     const Access& cell = lookup.cell;
-    const Buffer& index = program_.buffers[lookup.index.buffer];
+    const Buffer& index = program_.buffers[lookup.index->buffer];
     if (!IsInteger(index.dtype)) {
       return UserError("`", index.name, "` holds indices of `",
                        program_.buffers[cell.buffer].name, "`, but is ",
@@ -336,9 +336,10 @@ class Verifier {
         cell.indices[lookup.axis] != Affine()) {
       return UserError("no axis is looked up, or it has another index too");
     }
-    OCANNL_RETURN_IF_ERROR(InBounds(lookup.index));
+    OCANNL_RETURN_IF_ERROR(InBounds(*lookup.index));
     OCANNL_RETURN_IF_ERROR(InBounds(cell));
-    OCANNL_RETURN_IF_ERROR(Written(lookup.index.buffer, lookup.index, "read"));
+    OCANNL_RETURN_IF_ERROR(
+        Written(lookup.index->buffer, *lookup.index, "read"));
     return Written(cell.buffer, lookup, how);
   }
 

@@ -123,7 +123,7 @@ static void WalkCells(const LeafValue& leaf,
                       absl::FunctionRef<void(const Access&)> visit) {
   if (const Access* access = std::get_if<Access>(&leaf)) visit(*access);
   if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
-    visit(lookup->index);
+    visit(*lookup->index);
     visit(lookup->cell);
   }
 }
@@ -191,7 +191,7 @@ LeafValue SubstituteIndices(LeafValue leaf,
     substitute(*access);
   } else if (Lookup* lookup = std::get_if<Lookup>(&leaf)) {
     substitute(lookup->cell);
-    substitute(lookup->index);
+    substitute(lookup->index.Mutable());
   } else if (Affine* index = std::get_if<Affine>(&leaf)) {
     *index = index->Substitute(value);
   }

@@ -273,7 +273,7 @@ absl::StatusOr<Tensor> TakeWithBasis(Lexer& lexer, BracketTable& brackets,
   ShapeSpec spec = *node.spec;
   for (RowKind kind : kRowKinds) {
     if (array.shape[kind].empty()) continue;
-    spec.bases[static_cast<int>(kind)] = {basis};
+    spec.bases.Mutable()[static_cast<int>(kind)] = {basis};
   }
   node.spec = std::move(spec);
   node.open = kDecided;

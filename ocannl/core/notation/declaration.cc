@@ -59,7 +59,7 @@ absl::Status TakeRow(Lexer& lexer, const Names& names, ShapeSpec& spec) {
   OCANNL_ASSIGN_OR_RETURN(spec[*kind], TakeSizes(lexer, names, &bases));
   const bool any =
       absl::c_any_of(bases, [](const auto& basis) { return !basis.empty(); });
-  if (any) spec.bases[static_cast<int>(*kind)] = std::move(bases);
+  if (any) spec.bases.Mutable()[static_cast<int>(*kind)] = std::move(bases);
   return absl::OkStatus();
 }
 
@@ -154,7 +154,8 @@ absl::StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const Names& names,
     std::optional<Dims>& row = declaration.spec[RowKind::kOutput];
     if (!row) row.emplace();
     row->push_back(4);
-    auto& bases = declaration.spec.bases[static_cast<int>(RowKind::kOutput)];
+    auto& bases =
+        declaration.spec.bases.Mutable()[static_cast<int>(RowKind::kOutput)];
     if (!bases.empty()) bases.emplace_back();
   }
   return declaration;

@@ -107,7 +107,7 @@ class BlockWriter {
         if (auto* access = std::get_if<Access>(&leaf)) Rebase(*access);
         if (auto* lookup = std::get_if<Lookup>(&leaf)) {
           Rebase(lookup->cell);
-          Rebase(lookup->index);
+          Rebase(lookup->index.Mutable());
         }
         return leaf;
       });

@@ -65,7 +65,7 @@ void FindEffects(const LoopProgram& program, const Stmt& stmt,
         effects.reads.push_back(access);
       } else if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
         effects.lookups.push_back(lookup);
-        effects.reads.push_back(&lookup->index);
+        effects.reads.push_back(&*lookup->index);
         effects.reads.push_back(&lookup->cell);
       } else if (std::holds_alternative<GetLocal>(leaf)) {
         effects.locals = true;
@@ -258,7 +258,7 @@ class Virtualizer {
     const BufferId buffer = nest.set->target.buffer;
     return absl::c_any_of(effects_[at].lookups, [&](const Lookup* lookup) {
       return lookup->cell.buffer == buffer ||
-             (lookup->index.buffer == buffer && CellOf(nest) == nullptr);
+             (lookup->index->buffer == buffer && CellOf(nest) == nullptr);
     });
   }
 
@@ -354,7 +354,7 @@ class Virtualizer {
       const LeafValue& read = program_.At(*leaf);  // stays where it is
       const Access* site = std::get_if<Access>(&read);
       const Lookup* lookup = std::get_if<Lookup>(&read);
-      if (lookup != nullptr && lookup->index.buffer == target.buffer) {
+      if (lookup != nullptr && lookup->index->buffer == target.buffer) {
         return program_.Read(LookedUpAt(nest, *lookup)).id();
       }
       if (site == nullptr || site->buffer != target.buffer) return id;
@@ -373,7 +373,7 @@ class Virtualizer {
       Scatter* scatter = std::get_if<Scatter>(&stmt);
       if (scatter == nullptr) return;
       const Lookup& lookup = program_.TargetOf(*scatter);
-      if (lookup.index.buffer != target.buffer) return;
+      if (lookup.index->buffer != target.buffer) return;
       scatter->target = program_.leaves.Add(LookedUpAt(nest, lookup));
     };
     rewrite(use);
@@ -382,7 +382,7 @@ class Virtualizer {
 
   // The lookup with the cell that `nest` copies as its index.
   Lookup LookedUpAt(const Nest& nest, Lookup lookup) const {
-    const Binding bind{nest.set->target, lookup.index};
+    const Binding bind{nest.set->target, *lookup.index};
     LeafValue index = SubstituteIndices(*CellOf(nest), bind);
     lookup.index = std::get<Access>(std::move(index));
     return lookup;

@@ -70,7 +70,7 @@ class BasisInference {
       const ProblemRow& row = problem_.rows[problem_.RowIndex({id, kind})];
       if (!row.sizes) continue;
       const Bases& said =
-          earlier == given.end() ? graph_[id].spec->bases : earlier->second;
+          earlier == given.end() ? *graph_[id].spec->bases : earlier->second;
       const auto& of_row = said[static_cast<int>(kind)];
       for (size_t k = 0; k < row.sizes->size(); ++k) {
         const bool has_basis = k < of_row.size() && !of_row[k].empty();
@@ -151,7 +151,7 @@ absl::Status InferBases(const Graph& graph, const Problem& problem,
                         const std::vector<std::vector<int>>& axes,
                         const SizeSystem& sizes, TensorBases& bases) {
   const bool any = absl::c_any_of(problem.nodes, [&](TensorId id) {
-    return graph[id].spec->bases != Bases() || bases.contains(id);
+    return *graph[id].spec->bases != Bases() || bases.contains(id);
   });
   if (!any) return absl::OkStatus();
   BasisInference inference(graph, problem, axes, sizes);

@@ -20,7 +20,7 @@ class BasesTest : public ::testing::Test {
   Tensor In(std::string name, absl::string_view shape,
             std::vector<std::string> bases) {
     ShapeSpec spec = Exactly(shape);
-    spec.bases[static_cast<int>(RowKind::kOutput)] = std::move(bases);
+    spec.bases.Mutable()[static_cast<int>(RowKind::kOutput)] = std::move(bases);
     NdArray array(DType::kF32, ParseShape(shape).dims());
     return Data(graph_, std::move(name), std::move(array), spec, At(1));
   }

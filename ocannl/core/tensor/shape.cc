@@ -38,7 +38,7 @@ bool ParseRow(absl::string_view text, RowKind kind, ShapeSpec& spec) {
   }
   const bool any =
       absl::c_any_of(bases, [](const auto& basis) { return !basis.empty(); });
-  if (any) spec.bases[static_cast<int>(kind)] = std::move(bases);
+  if (any) spec.bases.Mutable()[static_cast<int>(kind)] = std::move(bases);
   return true;
 }
 

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/base/pool.h"
 
 namespace ocannl {
 
@@ -52,7 +53,7 @@ std::string ToString(const Shape& shape, const Bases& bases = {});
 // What a user says of a shape: the rows that are given; others are inferred.
 struct ShapeSpec {
   std::array<std::optional<Dims>, 3> rows;
-  Bases bases = {};  // of rows that are given
+  Boxed<Bases> bases = {};  // of rows that are given
 
   const std::optional<Dims>& operator[](RowKind kind) const {
     return rows[static_cast<int>(kind)];

@@ -19,7 +19,7 @@ void RewriteIndices(LoopProgram& program, Block& block,
               [&](const Lookup& lookup) -> LeafValue {
                 return Lookup{.cell = cell(lookup.cell),
                               .axis = lookup.axis,
-                              .index = cell(lookup.index)};
+                              .index = cell(*lookup.index)};
               },
               [&](const GetLocal& get) -> LeafValue { return get; },
               [&](const Affine& affine) -> LeafValue { return index(affine); },

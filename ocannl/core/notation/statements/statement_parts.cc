@@ -93,7 +93,7 @@ absl::Status TakeDeclaredShape(Lexer& lexer, const Names& names,
   while (lexer.Accept(";")) {
     const size_t offset = lexer.peek().offset;
     OCANNL_RETURN_IF_ERROR(TakeRow(lexer, names, rows));
-    if (rows.bases == Bases()) continue;
+    if (*rows.bases == Bases()) continue;
     return lexer.ErrorAt(offset, "the axes of an array have no bases; ",
                          "write their sizes alone");
   }

@@ -76,7 +76,7 @@ class PairFinder {
         WalkLeaves(program_, stmt, [&](const LeafValue& leaf) {
           if (const auto* access = std::get_if<Access>(&leaf)) Check(*access);
           if (const auto* lookup = std::get_if<Lookup>(&leaf)) {
-            Check(lookup->index);
+            Check(*lookup->index);
             Check(lookup->cell);
           }
           if (const auto* index = std::get_if<Affine>(&leaf)) Check(*index);

@@ -65,7 +65,7 @@ Uses UsesOf(const LoopProgram& program, const Block& block, BufferId buffer) {
     WalkLeaves(program, stmt, [&](const LeafValue& leaf) {
       if (const Access* cell = std::get_if<Access>(&leaf)) add(*cell);
       if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
-        add(lookup->index);
+        add(*lookup->index);
         uses.lookups += lookup->cell.buffer == buffer;
       }
     });
@@ -95,7 +95,8 @@ void RewriteCells(LoopProgram& program, Block& block, BufferId buffer,
   RewriteStmts(block, [&](Stmt& stmt) {
     RewriteLeaves(program, stmt, [&](LeafValue leaf) {
       if (auto* cell = std::get_if<Access>(&leaf)) visit(*cell);
-      if (auto* lookup = std::get_if<Lookup>(&leaf)) visit(lookup->index);
+      if (auto* lookup = std::get_if<Lookup>(&leaf))
+        visit(lookup->index.Mutable());
       return leaf;
     });
   });

@@ -51,7 +51,7 @@ class Copier {
       if (auto* access = std::get_if<Access>(&leaf)) Visit(*access);
       if (auto* lookup = std::get_if<Lookup>(&leaf)) {
         Visit(lookup->cell);
-        Visit(lookup->index);
+        Visit(lookup->index.Mutable());
       }
       if (auto* get = std::get_if<GetLocal>(&leaf)) Visit(get->local);
       if (auto* index = std::get_if<Affine>(&leaf)) Visit(*index);

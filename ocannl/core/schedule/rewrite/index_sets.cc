@@ -124,7 +124,7 @@ absl::Status MergeAxes(LoopProgram& program, const Seams& seams) {
     RewriteLeaves(program, stmt, [&](LeafValue leaf) {
       if (Access* access = std::get_if<Access>(&leaf)) merge(*access, nullptr);
       if (Lookup* lookup = std::get_if<Lookup>(&leaf)) {
-        merge(lookup->index, nullptr);
+        merge(lookup->index.Mutable(), nullptr);
         merge(lookup->cell, &lookup->axis);
       }
       return leaf;

@@ -224,7 +224,8 @@ void Stager::UseCopy(const std::string& name, Role role, CopyLayout layout) {
   RewriteStmts(loop_.body, [&](Stmt& stmt) {
     RewriteLeaves(program_, stmt, [&](LeafValue leaf) {
       if (Access* access = std::get_if<Access>(&leaf)) replace(*access);
-      if (auto* lookup = std::get_if<Lookup>(&leaf)) replace(lookup->index);
+      if (auto* lookup = std::get_if<Lookup>(&leaf))
+        replace(lookup->index.Mutable());
       return leaf;
     });
   });

@@ -140,7 +140,7 @@ class RowTransposer {
       } else if (auto* lookup = std::get_if<Lookup>(&leaf)) {
         all_fit = all_fit && loop == nullptr &&
                   !IsPrivate(lookup->cell.buffer) &&
-                  !IsPrivate(lookup->index.buffer);
+                  !IsPrivate(lookup->index->buffer);
       }
     });
     return all_fit;

@@ -60,8 +60,8 @@ class Traffic {
 
   // At most as many indices of the axis as there are cells that hold them.
   void AddLookup(const Lookup& lookup, Boxes& boxes) {
-    const Box indices = BoxOf(lookup.index);
-    Extend(lookup.index.buffer, indices, reads_);
+    const Box indices = BoxOf(*lookup.index);
+    Extend(lookup.index->buffer, indices, reads_);
     Box box = BoxOf(lookup.cell);
     const int64_t size = program_.buffers[lookup.cell.buffer].dims[lookup.axis];
     box[lookup.axis] = {

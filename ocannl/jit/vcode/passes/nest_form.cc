@@ -95,7 +95,7 @@ class FormWriter {
   void Write(const Lookup& lookup) {
     Write(lookup.cell);
     Add(lookup.axis);
-    Write(lookup.index);
+    Write(*lookup.index);
   }
 
   void Write(const GetLocal& get) { Write(get.local); }

@@ -262,7 +262,7 @@ Inst NestBuilder::NewRowAccess(Opcode opcode, const Lookup& lookup, int arg) {
     inst.memory = MemoryAt(access.buffer, unroller_.ByteOffsetOf(access));
     return inst;
   };
-  Inst load = at(Opcode::kLoad, lookup.index);
+  Inst load = at(Opcode::kLoad, *lookup.index);
   const bool is_uniform = load.memory.stride == 0;
   if (is_uniform) load.lanes = load.active_lanes = 1;
   Inst inst = at(opcode, lookup.cell);

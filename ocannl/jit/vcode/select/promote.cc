@@ -65,7 +65,7 @@ class PromotionFinder {
       if (const Access* access = std::get_if<Access>(&leaf)) add(*access);
       if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
         in_memory_.insert(lookup->cell.buffer);
-        in_memory_.insert(lookup->index.buffer);
+        in_memory_.insert(lookup->index->buffer);
       }
     });
     return accesses;

@@ -59,8 +59,8 @@ bool DerivedIsWide(Op op) {
 // Whether each lane of the loop has its own index of 64 bits.
 bool HasWideRows(const LoopProgram& program, const For& loop,
                  const Lookup& lookup) {
-  return SizeOf(program.buffers[lookup.index.buffer].dtype) == 8 &&
-         ByteOffset(program, lookup.index).FactorOf(Iterator(loop.iterator));
+  return SizeOf(program.buffers[lookup.index->buffer].dtype) == 8 &&
+         ByteOffset(program, *lookup.index).FactorOf(Iterator(loop.iterator));
 }
 
 // Whether some number of the expression takes 64 bits a lane of the loop.
