@@ -38,6 +38,8 @@ struct HostData {
 // The data of the host that `code` reads.
 std::vector<HostData> DataOf(const Assignments& code) {
   std::vector<HostData> data;
+  data.reserve(absl::c_count_if(
+      code.arrays, [](const Array& array) { return array.data != nullptr; }));
   for (const Array& array : code.arrays) {
     if (array.data == nullptr) continue;
     data.push_back({array.name, array.data, array.dims});

@@ -70,7 +70,10 @@ class Lowering {
       std::visit(
           Overload{
               [&](const BlockComment& comment) { Emit(Comment{comment.text}); },
-              [&](const Assign&) { Lower(plan_.steps[next++]); },
+              [&](const Assign& assign) {
+                Lower(plan_.steps[next++]);
+                first_source_ += assign.sources.size();
+              },
           },
           code_.list[k]);
       if (owned_ != nullptr) {
@@ -206,7 +209,7 @@ class Lowering {
           Expr value = program_.Read(std::visit(value_of, source));
           const auto* read = std::get_if<ReadArray>(&source);
           if (read != nullptr && readers_add_zero_[read->array] &&
-              step.shows_signs[leaf.id]) {
+              plan_.shows_signs[first_source_ + leaf.id]) {
             value = AddZero(value);
           }
           return Convert(value, leaf.dtype).id();
@@ -313,6 +316,7 @@ class Lowering {
   std::vector<BufferId> buffer_of_;     // of each array in use
   std::vector<BufferId> parts_;         // that may be written in part only
   LoopProgram program_;
+  size_t first_source_ = 0;  // of the step, in plan_.shows_signs
   IteratorId next_iterator_ = {0};
 };
 

@@ -2,6 +2,7 @@
 #include "ocannl/core/opt/virtualize.h"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -389,7 +390,9 @@ class Virtualizer {
   }
 
   LoopProgram program_;
-  std::vector<Effects> effects_;  // of the top-level statements
+  // Of the top-level statements. In blocks, which fit where the assignments
+  // were, as one vector of a long program does not.
+  std::deque<Effects> effects_;
   // In any order, and some that read it no more.
   IdVector<BufferId, Places> readers_;
   IdVector<BufferId, Places> writers_;  // ascending

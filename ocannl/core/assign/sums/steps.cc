@@ -33,7 +33,7 @@ class StepPlanner {
     StartCells();
     FindUses();
     EndWithZeros();
-    return {std::move(steps_), std::move(uses_)};
+    return {std::move(steps_), std::move(shows_signs_), std::move(uses_)};
   }
 
  private:
@@ -42,20 +42,22 @@ class StepPlanner {
   // and becomes an assignment, or it ends a sum in lanes.
   void StartCells() {
     // What zeroes each array, if nothing has touched it since.
-    std::vector<std::optional<size_t>> zero_of(code_.arrays.size());
+    constexpr uint32_t kNone = -1;
+    std::vector<uint32_t> zero_of(code_.arrays.size(), kNone);
     steps_.reserve(code_.list.size());
     for (const Assignment& assignment : code_.list) {
       const Assign* assign = std::get_if<Assign>(&assignment);
       if (assign == nullptr) continue;
-      const size_t number = steps_.size();
+      const auto number = static_cast<uint32_t>(steps_.size());
       LowerStep& step = steps_.emplace_back(LowerStep{
           .assign = assign, .accum = assign->accum, .reset = assign->reset});
       if (auto lanes = FindLanes(code_, *assign, sums_)) {
         step.lanes = std::make_unique<LaneSplit>(*std::move(lanes));
       }
-      WalkReads(*assign, [&](int32_t array) { zero_of[array].reset(); });
-      std::optional<size_t>& zero = zero_of[assign->lhs];
-      const bool adds = zero && assign->accum == Op::kAdd && !assign->reset;
+      WalkReads(*assign, [&](int32_t array) { zero_of[array] = kNone; });
+      uint32_t& zero = zero_of[assign->lhs];
+      const bool adds =
+          zero != kNone && assign->accum == Op::kAdd && !assign->reset;
       const bool once = ReachesOnce(code_, *assign);
       // The first term of =- is negated, so that it is no plain assignment.
       const bool sets =
@@ -66,10 +68,10 @@ class StepPlanner {
         step.lanes.reset();
       }
       step.reset = !sets && (assign->reset || (adds && step.lanes));
-      if (adds && (sets || step.lanes)) steps_[*zero].is_elided = true;
+      if (adds && (sets || step.lanes)) steps_[zero].is_elided = true;
       is_once_.push_back(once);
       const bool zeroes = !step.accum && IsZeroEverywhere(code_, *assign);
-      zero = zeroes ? std::optional(number) : std::nullopt;
+      zero = zeroes ? number : kNone;
     }
   }
 
@@ -104,12 +106,14 @@ class StepPlanner {
     std::vector<bool> is_kept;
     for (const ArrayUse& use : uses_) is_kept.push_back(use.is_stored);
     ZeroSigns signs = FindZeroSigns(code_, is_kept);
+    for (const OfSources& sources : signs.sources) {
+      shows_signs_.insert(shows_signs_.end(), sources.begin(), sources.end());
+    }
     // Whether no cell of an array is -0: all that was written to it since it
     // was zeroed is sums that make none of +0.
     std::vector<bool> from_zero(code_.arrays.size(), false);
     for (size_t k = 0; k < steps_.size(); ++k) {
       LowerStep& step = steps_[k];
-      step.shows_signs = std::move(signs.sources[k]);
       const Assign& assign = *step.assign;
       const int32_t array = assign.lhs;
       const bool is_zeroed = assign.reset || from_zero[array];
@@ -188,6 +192,7 @@ class StepPlanner {
   const Assignments& code_;
   const PartialSums& sums_;
   std::vector<LowerStep> steps_;
+  std::vector<bool> shows_signs_;
   std::vector<bool> is_once_;  // of each step: it reaches each cell once
   std::vector<ArrayUse> uses_;
   // Steps, four without memory of their own, as of a gradient.

@@ -37,13 +37,10 @@ struct LowerStep {
   bool is_elided = false;
   std::optional<Op> accum;  // none: it sets the cells
   bool reset = false;
-  // Null: in order.
-  std::unique_ptr<const LaneSplit> lanes = nullptr;
   AddsZero adds_zero = AddsZero::kNowhere;
   ZeroPass zero_pass = ZeroPass::kNone;
-  // Of each source, whether results depend on the sign of a zero that it reads
-  // (zero_signs.h): only there do readers add 0.
-  OfSources shows_signs = {};
+  // Null: in order.
+  std::unique_ptr<const LaneSplit> lanes = nullptr;
 };
 
 // What the steps do with an array.
@@ -56,7 +53,10 @@ struct ArrayUse {
 
 struct StepPlan {
   std::vector<LowerStep> steps;  // of each Assign
-  std::vector<ArrayUse> uses;    // of each array
+  // Of the sources of all steps, one after the other, whether results depend on
+  // the sign of a zero there (zero_signs.h): only there do readers add 0.
+  std::vector<bool> shows_signs;
+  std::vector<ArrayUse> uses;  // of each array
 };
 
 // `sums`: the partial sums of the code.
