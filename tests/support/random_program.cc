@@ -91,7 +91,8 @@ class Generator {
   }
 
   Lookup LookedUp() {
-    Lookup lookup{.cell = Cell(), .axis = 0, .index = {ids_, {Index(kIds)}}};
+    Lookup lookup{
+        .cell = Cell(), .axis = 0, .index = Access{ids_, {Index(kIds)}}};
     lookup.axis = static_cast<int32_t>(Below(lookup.cell.indices.size()));
     lookup.cell.indices[lookup.axis] = 0;
     return lookup;
