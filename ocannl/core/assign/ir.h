@@ -37,11 +37,11 @@ namespace ocannl {
 struct Array {
   std::string name;
   DType dtype;
-  bool is_merge = false;  // is in the merge buffer of the stream; read only
   Dims dims;
   // None: an intermediate value, which may be inlined or live in scratch.
   AskedMemory memory = {};
   std::shared_ptr<const NdArray> data = nullptr;  // of the host; read only
+  bool is_merge = false;      // is in the merge buffer of the stream; read only
   SourceLocation where = {};  // that made the tensor, if it is known
 };
 
