@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What users of PyTorch, Keras, JAX and NumPy write by habit: each is an
 exception that says how it is written here, or works. 2 seconds."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Ctrl-C within one compilation, step or prediction: KeyboardInterrupt comes
 soon, and the model has the bits that it would have had. 20 seconds."""

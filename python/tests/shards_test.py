@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Steps of several shards of a batch: what a step of the whole computes, the
 same bits with any number of threads, and what cannot be divided. 5 seconds."""

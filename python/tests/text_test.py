@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The tokenizer of BERT, and layers with its options, in Python. 2 seconds."""
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What trainings of everyday have: frozen parameters, rates that a program
 sets, layers in narrow floats, and loops that end early or go on. 5 seconds."""
