@@ -102,10 +102,10 @@ class InterruptTest(unittest.TestCase):
         models = []
         for _ in range(2):
             model = ocannl.Model(tier="interp")
-            x = model.input("x", "400|500")
+            x = model.input("x", "1600|500")
             loss = ocannl.square(ocannl.linear(x, 100)).mean()
             models.append((model, model.train(loss, ocannl.sgd(0.1))))
-        values = np.ones((400, 500), np.float32)
+        values = np.ones((1600, 500), np.float32)
         (model, step), (other, whole) = models
         self.assertInterrupts(lambda: float(step(x=values)), 0.3)
         found = model.params_hash()
