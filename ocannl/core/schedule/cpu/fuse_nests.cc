@@ -174,8 +174,8 @@ class NestFuser {
   }
 
   // Fuses the nest, which is `first`, with those that use its result cell by
-  // cell and can be hoisted to it, and returns what these do.
-  // `init` is what each cell starts with, if the nest has absorbed that.
+  // cell and can be hoisted to it, and returns what these do. `init` is what
+  // each cell starts with, if the nest has absorbed that.
   absl::StatusOr<std::vector<Set>> FuseConsumers(
       const WaitingNest& first, const PerfectNest& nest, NestRewriter& rewriter,
       std::optional<ExprId> init = std::nullopt) {
@@ -302,19 +302,19 @@ class NestFuser {
     if (first.is_alone || waiting_.empty() || waiting_.front().is_alone) {
       return false;
     }
-    std::optional<BlockSum> sum =
-        PlanBlockSum(program_, nest, waiting_.front().nest, target_);
-    const BufferId buffer = nest.set.target.buffer;
+    auto sum = PlanBlockSum(program_, nest, waiting_.front().nest, target_);
     if (!sum) return false;
-    std::optional<FusedBody::Init> init = body_.TakeInit(nest.set.target);
+    // Between blocks the sum is stored: they cannot start with cells of it.
+    const Access& cell = nest.set.target;
+    auto init = body_.TakeInit(cell, waiting_.front().effects.writes);
     if (!init) return false;
     NestRewriter of_sum = RewriterOf(waiting_.front());
     OCANNL_RETURN_IF_ERROR(of_sum.Reorder(sum->loops));
     Block block;
     std::move(of_sum).MoveTo(block);
     NestRewriter rewriter = RewriterOf(first);
-    OCANNL_RETURN_IF_ERROR(rewriter.AbsorbZeroOut(buffer, std::move(init->stmt),
-                                                  nest.outputs.back()));
+    OCANNL_RETURN_IF_ERROR(rewriter.AbsorbZeroOut(
+        cell.buffer, std::move(init->stmt), nest.outputs.back()));
     OCANNL_RETURN_IF_ERROR(
         rewriter.FuseWith(nest.outputs, std::move(block.stmts[0]), sum->loops));
     AppendComments(waiting_.front().comments);

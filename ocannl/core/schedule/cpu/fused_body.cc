@@ -32,7 +32,8 @@ std::vector<Stmt> FusedBody::Naming(absl::Span<const BufferId> buffers) {
   return stmts;
 }
 
-std::optional<FusedBody::Init> FusedBody::TakeInit(const Access& cell) {
+std::optional<FusedBody::Init> FusedBody::TakeInit(
+    const Access& cell, absl::Span<const BufferId> written) {
   CollectUses();
   std::vector<size_t>& uses = uses_[cell.buffer];
   if (uses.empty()) return std::nullopt;
@@ -40,15 +41,17 @@ std::optional<FusedBody::Init> FusedBody::TakeInit(const Access& cell) {
   const std::optional<ExprId> value =
       rewrite::InitialValue(program_, stmts_[last], cell);
   if (!value) return std::nullopt;
-  for (BufferId read : EffectsOf(program_, stmts_[last]).reads) {
-    std::vector<size_t>& others = uses_[read];
-    for (size_t k = others.size(); k-- > 0 && others[k] > last;) {
-      const std::vector<BufferId> writes =
-          EffectsOf(program_, stmts_[others[k]]).writes;
-      if (absl::c_linear_search(writes, read)) return std::nullopt;
-    }
-    std::erase(others, last);
-  }
+  const std::vector<BufferId> reads = EffectsOf(program_, stmts_[last]).reads;
+  auto is_written = [&](BufferId read) {
+    return absl::c_linear_search(written, read) ||
+           absl::c_any_of(uses_[read], [&](size_t k) {
+             return k > last &&
+                    absl::c_linear_search(EffectsOf(program_, stmts_[k]).writes,
+                                          read);
+           });
+  };
+  if (absl::c_any_of(reads, is_written)) return std::nullopt;
+  for (BufferId read : reads) std::erase(uses_[read], last);
   uses.pop_back();
   nests_[last] = nullptr;
   return Init{std::exchange(stmts_[last], ZeroOut{kTaken}), *value};

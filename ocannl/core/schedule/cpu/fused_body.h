@@ -33,12 +33,14 @@ class FusedBody {
   // Takes away what initializes all of the buffer of `cell` for the next nest
   // alone: its zero_out, or loops that assign to each cell (InitialValue).
   // `value` is what the cell gets. nullopt: there is none, or what it reads is
-  // written behind it.
+  // written behind it or among `written`, the buffers of what runs in the loops
+  // of that nest.
   struct Init {
     Stmt stmt;
     ExprId value;
   };
-  std::optional<Init> TakeInit(const Access& cell);
+  std::optional<Init> TakeInit(const Access& cell,
+                               absl::Span<const BufferId> written = {});
 
   // The statements become the body of `program`.
   FusedProgram MoveTo(LoopProgram program) &&;

@@ -69,9 +69,9 @@ class RowFuser {
     NestRewriter rewriter(program_, *first->loop, rewrite::Legality::kProve,
                           &script);
     std::vector<Member> members = {*first};
-    for (size_t k = 1; k < nests_.size() && !AreInits(k); ++k) {
+    for (size_t k = 1; k < nests_.size(); ++k) {
       const std::optional<Member> next = AsMember(nests_[k]);
-      if (!next ||
+      if (AreInits(next, k) ||
           !rewriter.FuseWith({first->rows()}, *next->loop, {next->rows()})
                .ok()) {
         break;
@@ -118,15 +118,15 @@ class RowFuser {
     return Member{loop, nullptr};
   }
 
-  // Whether all from nests_[k] up to the next one that is no member say where
-  // sums start, as an accumulation will absorb (absorb_zero_out.cc).
-  bool AreInits(size_t k) const {
-    for (; k < nests_.size(); ++k) {
-      const std::optional<Member> next = AsMember(nests_[k]);
-      if (!next) return true;
-      if (next->map == nullptr || !IsInit(k, next->map->set.target.buffer)) {
+  // Whether all from `member`, nests_[k], up to the next one that is no member
+  // say where sums start, as an accumulation will absorb (absorb_zero_out.cc).
+  bool AreInits(std::optional<Member> member, size_t k) const {
+    while (member) {
+      if (member->map == nullptr ||
+          !IsInit(k, member->map->set.target.buffer)) {
         return false;
       }
+      member = ++k < nests_.size() ? AsMember(nests_[k]) : std::nullopt;
     }
     return true;
   }
