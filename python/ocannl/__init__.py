@@ -36,8 +36,9 @@ from ocannl._text import WordPiece, bert_rules
 
 __all__ = ["Array", "Error", "Generator", "Loss", "Model", "Optimiser",
            "Predictor", "Rate", "Step", "Tensor", "WordPiece", "adam", "adamw",
-           "bert_rules", "concat", "constant", "cosine", "device_count", "einmax", "einsum", "fit",
-           "linear_rate", "lion", "muon", "onnx", "rmsprop", "sgd", "tiers"]
+           "bert_rules", "concat", "constant", "cosine", "device_count",
+           "einmax", "einsum", "fit", "linear_rate", "lion", "muon", "onnx",
+           "rmsprop", "sgd", "tiers"]
 __all__ += _blocks.__all__
 __all__ += _functions.__all__
 
