@@ -55,7 +55,7 @@ struct Uses {
 
 bool IsKnown(const onnx::Node& node,
              const std::map<std::string, int64_t>& opsets) {
-  if (node.op == "If" && node.domain.empty()) return true;
+  if (IsBranch(node)) return true;
   auto opset = opsets.find(node.domain);
   return CheckKnown(node, opset == opsets.end() ? 0 : opset->second).ok();
 }

@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/gather.h"
 #include "ocannl/core/assign/loops.h"
@@ -29,7 +30,7 @@ namespace {
 
 constexpr int64_t kOpset = 20;
 
-bool Contains(const std::vector<Tensor>& tensors, TensorId id) {
+bool Contains(absl::Span<const Tensor> tensors, TensorId id) {
   return absl::c_any_of(tensors,
                         [&](Tensor tensor) { return tensor.id == id; });
 }
@@ -89,7 +90,6 @@ class GraphExporter {
       return UserError(Describe(graph_[id]), " is `", NameOf(id),
                        "` in the file, as another tensor is; give other names");
     }
-    std::vector<TensorInfo> results;
     for (TensorId id : order) {
       to_.Begin(NameOf(id));
       OCANNL_ASSIGN_OR_RETURN(FileValue value, WriteTensor(id));
@@ -100,6 +100,7 @@ class GraphExporter {
       to_.SetName(value);
       values_[id] = value;
     }
+    std::vector<TensorInfo> results;
     for (Tensor output : outputs) {
       results.push_back(InfoOf(values_.at(output.id)));
     }
@@ -234,11 +235,8 @@ class GraphExporter {
     for (ProjectedPiece& piece : pieces) {
       FileValue value = Piece(id, source, std::move(piece));
       if (all) {
-        const std::string join = *source.accum == Op::kAdd   ? "Add"
-                                 : *source.accum == Op::kMax ? "Max"
-                                                             : "Min";
-        value = to_.Op(join, {*all, value}, value.dtype,
-                       JoinedDims(all->dims, value.dims));
+        value = to_.Op(std::string(Info(*source.accum).name), {*all, value},
+                       value.dtype, JoinedDims(all->dims, value.dims));
       }
       all = value;
     }
@@ -338,11 +336,9 @@ absl::Status Check(train::Model& model, const std::vector<Tensor>& outputs,
                        "`: give tensors of Input() or Data() that an output "
                        "is computed from");
     }
-    for (size_t other = 0; other < k; ++other) {
-      if (inputs[other].id == inputs[k].id) {
-        return UserError("`", inputs[k].node().name,
-                         "` is an input twice; give it once");
-      }
+    if (Contains(absl::MakeConstSpan(inputs).first(k), inputs[k].id)) {
+      return UserError("`", inputs[k].node().name,
+                       "` is an input twice; give it once");
     }
   }
   return absl::OkStatus();

@@ -231,17 +231,11 @@ absl::Status CheckImport(const OnnxModel& file, const ImportOptions& options) {
   return nodes.Unsupported();
 }
 
-absl::Status InFile(const std::string& path, const absl::Status& status) {
-  if (status.ok()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat(path, ": ", status.message()));
-}
-
 absl::StatusOr<ImportedModel> ImportFile(const std::string& path,
                                          const ImportOptions& options) {
   OCANNL_ASSIGN_OR_RETURN(const OnnxModel file, ReadModelFile(path));
   absl::StatusOr<ImportedModel> net = Import(file, options);
-  OCANNL_RETURN_IF_ERROR(InFile(path, net.status()));
+  OCANNL_RETURN_IF_ERROR(ErrorIn(path, net.status()));
   return net;
 }
 

@@ -92,9 +92,6 @@ absl::StatusOr<ImportedModel> Import(const OnnxModel& file,
 // the opset.
 absl::Status CheckImport(const OnnxModel& file, const ImportOptions& options);
 
-// The status, with the path of the file in front of the message of an error.
-absl::Status InFile(const std::string& path, const absl::Status& status);
-
 // Likewise of the model of an .onnx file, whose arrays are freed when the graph
 // has its own. Errors: those of ReadModelFile, and of Import with the path.
 absl::StatusOr<ImportedModel> ImportFile(const std::string& path,

@@ -27,13 +27,11 @@ std::string NameOf(const Node& node) {
 }
 
 absl::Status At(const Node& node, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat("node ", NameOf(node), ": ",
-                                                  status.message()));
+  return ErrorIn(absl::StrCat("node ", NameOf(node)), status);
 }
 
 }  // namespace
 
-// A name that texts of the engine can have.
 std::string ArrayName(absl::string_view name) {
   auto is_part = [&](size_t at) {
     return at < name.size() &&
@@ -124,7 +122,7 @@ absl::Status NodeImporter::AddNode(const Node& node, Scope& scope) {
     is_supported = is_supported && value->has_value();
     inputs.back() = *value;
   }
-  const bool is_branch = node.op == "If" && node.domain.empty();
+  const bool is_branch = IsBranch(node);
   if (is_branch && (inputs.size() != 1 || node.inputs[0].empty())) {
     return At(node, UserError("it has no condition"));
   }
@@ -223,7 +221,7 @@ absl::StatusOr<Outputs> NodeImporter::BranchOutputs(const Node& node,
 
 void NodeImporter::CheckNodes(const OnnxGraph& graph) {
   for (const Node& node : graph.nodes) {
-    if (node.op == "If" && node.domain.empty()) continue;
+    if (IsBranch(node)) continue;
     const absl::Status known = CheckKnown(node, OpsetOf(node));
     if (absl::IsUnimplemented(known)) {
       unsupported_.emplace_back(At(node, known).message());

@@ -21,11 +21,6 @@ namespace {
 // Of graphs in each other.
 constexpr int kMostDepth = 64;
 
-absl::Status In(absl::string_view what, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(what, ": ", status.message()));
-}
-
 // What all messages of a file are read with.
 class Reader {
  public:
@@ -100,7 +95,7 @@ absl::Status Reader::ReadAttribute(absl::string_view message, Node& node) {
   }
   for (const Field& field : fields) {
     const absl::Status status = ReadAttributeField(field, attribute);
-    if (!status.ok()) return In(absl::StrCat("attribute ", name), status);
+    if (!status.ok()) return ErrorIn(absl::StrCat("attribute ", name), status);
   }
   node.attributes.emplace(std::move(name), std::move(attribute));
   return absl::OkStatus();
@@ -121,7 +116,8 @@ absl::StatusOr<Node> Reader::ReadNode(absl::string_view message) {
     if (field.number != 5) continue;
     const absl::Status status = ReadAttribute(field.bytes, node);
     if (!status.ok()) {
-      return In(absl::StrCat("node `", node.name, "` (", node.op, ")"), status);
+      return ErrorIn(absl::StrCat("node `", node.name, "` (", node.op, ")"),
+                     status);
     }
   }
   return node;
@@ -194,8 +190,8 @@ absl::StatusOr<OnnxGraph> Reader::ReadGraph(absl::string_view message) {
       OCANNL_ASSIGN_OR_RETURN(const Field name, FieldOf(field.bytes, 8));
       absl::StatusOr<NdArray> array = ReadTensor(field.bytes, folder_);
       if (!array.ok()) {
-        return In(absl::StrCat("initializer `", name.bytes, "`"),
-                  array.status());
+        return ErrorIn(absl::StrCat("initializer `", name.bytes, "`"),
+                       array.status());
       }
       graph.initializers.insert_or_assign(std::string(name.bytes),
                                           *std::move(array));
@@ -265,12 +261,18 @@ absl::StatusOr<OnnxModel> ReadModel(absl::string_view message,
   return model;
 }
 
+absl::Status ErrorIn(absl::string_view where, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(where, ": ", status.message()));
+}
+
 absl::StatusOr<OnnxModel> ReadModelFile(const std::string& path) {
   OCANNL_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
   std::string folder = std::filesystem::path(path).parent_path().string();
   absl::StatusOr<OnnxModel> model =
       ReadModel(bytes, folder.empty() ? "." : folder);
-  if (!model.ok()) return In(path, model.status());
+  if (!model.ok()) return ErrorIn(path, model.status());
   return model;
 }
 

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
@@ -30,12 +31,12 @@ struct OnnxGraph;
 struct Attribute {
   double number = 0;
   int64_t whole = 0;
-  std::string text;
-  std::optional<NdArray> tensor;
-  std::shared_ptr<const OnnxGraph> graph;  // a branch of If
-  std::vector<double> numbers;
-  std::vector<int64_t> wholes;
-  std::vector<std::string> texts;
+  std::string text = "";
+  std::optional<NdArray> tensor = std::nullopt;
+  std::shared_ptr<const OnnxGraph> graph = nullptr;  // a branch of If
+  std::vector<double> numbers = {};
+  std::vector<int64_t> wholes = {};
+  std::vector<std::string> texts = {};
   // Which of them it is: AttributeProto.AttributeType. Files of old versions
   // do not say.
   int64_t type = 0;
@@ -94,6 +95,9 @@ int64_t CodeOfDType(DType dtype);
 // engine does not have.
 absl::StatusOr<NdArray> ReadTensor(absl::string_view message,
                                    const std::string& folder = "");
+
+// The status, with the place in the file in front of the message of an error.
+absl::Status ErrorIn(absl::string_view where, const absl::Status& status);
 
 // A ModelProto. Errors: as of ReadTensor, with the name of the array; more than
 // 64 graphs in each other; no opset of ONNX.

@@ -28,25 +28,34 @@ absl::StatusOr<Session> Session::Make(ImportedModel net,
 absl::StatusOr<Session> Session::MakeOn(std::shared_ptr<Machine> machine,
                                         ImportedModel net) {
   OCANNL_ASSIGN_OR_RETURN(Assignments code, Forward(net));
-  const Context& owner = machine->parameters;
   Session session(std::move(net), machine);
   for (const Array& array : code.arrays) {
     const auto found = absl::c_find_if(
         session.net_.parameters,
         [&](const NamedTensor& each) { return each.array == array.name; });
     if (found == session.net_.parameters.end()) continue;
-    if (!owner.InfoOf(array.name).ok()) {
-      OCANNL_RETURN_IF_ERROR(owner.Write(array.name,
-                                         found->data->Reshaped(array.dims),
-                                         Context::Unused::kIsLeft));
-    }
-    OCANNL_RETURN_IF_ERROR(session.context_.Share(array.name, owner));
+    OCANNL_RETURN_IF_ERROR(
+        session.AddParameter(array.name, found->data->Reshaped(array.dims)));
   }
   if (!code.list.empty()) {
     OCANNL_ASSIGN_OR_RETURN(session.routine_,
                             ToRoutine(session.context_, std::move(code), {}));
   }
   return session;
+}
+
+absl::Status Session::AddParameter(const std::string& name,
+                                   const NdArray& values) {
+  const Context& owner = machine_->parameters;
+  if (!owner.InfoOf(name).ok()) {
+    OCANNL_RETURN_IF_ERROR(owner.Write(name, values, Context::Unused::kIsLeft));
+  } else {
+    OCANNL_ASSIGN_OR_RETURN(const NdArray shared, owner.Read(name));
+    if (!SameBits(shared, values)) {
+      return context_.Write(name, values, Context::Unused::kIsLeft);
+    }
+  }
+  return context_.Share(name, owner);
 }
 
 absl::Status Session::Check(
@@ -101,7 +110,7 @@ absl::StatusOr<SessionTable> SessionTable::Load(const std::string& path,
   OCANNL_ASSIGN_OR_RETURN(OnnxModel file, ReadModelFile(path));
   absl::StatusOr<SessionTable> table =
       Make(std::move(file), std::move(options), backend, most);
-  OCANNL_RETURN_IF_ERROR(InFile(path, table.status()));
+  OCANNL_RETURN_IF_ERROR(ErrorIn(path, table.status()));
   return table;
 }
 

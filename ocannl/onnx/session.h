@@ -86,6 +86,10 @@ class Session {
         machine_(std::move(machine)),
         context_(&machine_->stream) {}
 
+  // The machine's parameter, if it has these values. Others are of a branch:
+  // the dims of inputs choose one, and two may use one name.
+  absl::Status AddParameter(const std::string& name, const NdArray& values);
+
   absl::Status Check(const std::map<std::string, NdArray>& inputs) const;
 
   ImportedModel net_;

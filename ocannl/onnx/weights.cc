@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/onnx/weights.h"
 
+#include <initializer_list>
 #include <map>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/onnx/import.h"
 
 namespace ocannl::onnx {
 namespace {
@@ -50,9 +52,7 @@ const NdArray* WeightOf(const Node& node) {
     return nullptr;
   }
   const NdArray& array = *value->second.tensor;
-  const bool is_weight = IsFloat(ComputeDType(array.dtype())) &&
-                         !array.dims().empty() && array.size() > kFewCells;
-  return is_weight ? &array : nullptr;
+  return IsParameter(array) && array.size() > kFewCells ? &array : nullptr;
 }
 
 std::set<std::string> NamesOfWeights(const OnnxGraph& graph) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/onnx/write.h"
 
-#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -59,7 +58,11 @@ std::string WriteAttribute(const std::string& name,
     text += BytesField(5, WriteTensor("", *attribute.tensor));
   }
   if (attribute.graph) text += BytesField(6, WriteGraph(*attribute.graph));
+  for (double number : attribute.numbers) {
+    text += FloatField(7, static_cast<float>(number));
+  }
   for (int64_t whole : attribute.wholes) text += NumberField(8, whole);
+  for (const std::string& each : attribute.texts) text += BytesField(9, each);
   return text + NumberField(20, attribute.type);
 }
 
@@ -176,45 +179,28 @@ absl::Status WriteModelFile(const std::string& path, const OnnxModel& model) {
 }
 
 Attribute TextAttribute(std::string text) {
-  Attribute attribute;
-  attribute.text = std::move(text);
-  attribute.type = kText;
-  return attribute;
+  return {.text = std::move(text), .type = kText};
 }
 
 Attribute WholeAttribute(int64_t whole) {
-  Attribute attribute;
-  attribute.whole = whole;
-  attribute.type = kWhole;
-  return attribute;
+  return {.whole = whole, .type = kWhole};
 }
 
 Attribute WholesAttribute(std::vector<int64_t> wholes) {
-  Attribute attribute;
-  attribute.wholes = std::move(wholes);
-  attribute.type = kWholes;
-  return attribute;
+  return {.wholes = std::move(wholes), .type = kWholes};
 }
 
 Attribute NumberAttribute(double number) {
-  Attribute attribute;
-  attribute.number = number;
-  attribute.type = kNumber;
-  return attribute;
+  return {.number = number, .type = kNumber};
 }
 
 Attribute TensorAttribute(NdArray tensor) {
-  Attribute attribute;
-  attribute.tensor = std::move(tensor);
-  attribute.type = kTensor;
-  return attribute;
+  return {.tensor = std::move(tensor), .type = kTensor};
 }
 
 Attribute GraphAttribute(OnnxGraph graph) {
-  Attribute attribute;
-  attribute.graph = std::make_shared<const OnnxGraph>(std::move(graph));
-  attribute.type = kGraph;
-  return attribute;
+  return {.graph = std::make_shared<const OnnxGraph>(std::move(graph)),
+          .type = kGraph};
 }
 
 }  // namespace ocannl::onnx

@@ -227,6 +227,34 @@ TEST(OnnxImportTest, ATableCompilesOnceForEachDims) {
   EXPECT_TRUE(compiled(2));
 }
 
+TEST(OnnxImportTest, ATableKeepsParametersOfBranchesApart) {
+  const auto adds = [](float number) {
+    OnnxGraph graph;
+    graph.nodes = {{.op = "Add", .inputs = {"x", "w"}, .outputs = {"z"}}};
+    graph.initializers = {{"w", Floats({2}, {number, number})}};
+    graph.outputs = {FloatInfo("z", {-1, 2})};
+    return GraphAttribute(graph);
+  };
+  OnnxModel model = {.opsets = {{"", 17}}};
+  model.graph.nodes = {
+      {.op = "Size", .inputs = {"x"}, .outputs = {"size"}},
+      {.op = "Equal", .inputs = {"size", "two"}, .outputs = {"is_two"}},
+      {.op = "If",
+       .inputs = {"is_two"},
+       .outputs = {"y"},
+       .attributes = {{"then_branch", adds(1)}, {"else_branch", adds(5)}}}};
+  model.graph.initializers = {{"two", NdArray::Of<int64_t>({}, {2})}};
+  model.graph.inputs = {FloatInfo("x", {-1, 2})};
+  model.graph.outputs = {FloatInfo("y", {-1, 2})};
+  auto table = SessionTable::Make(model, {}, **FindTier("interp"));
+  ASSERT_THAT(table, IsOk());
+  for (int64_t rows : {1, 2, 3, 1}) {
+    auto outputs = table->Run({{"x", NdArray(DType::kF32, {rows, 2})}});
+    ASSERT_THAT(outputs, IsOk());
+    EXPECT_THAT(CellsOf(outputs->at("y")), testing::Each(rows == 1 ? 1 : 5));
+  }
+}
+
 TEST(OnnxImportTest, ATableRefusesWhatTheFileDoesNotAllow) {
   const Backend& backend = **FindTier("interp");
   OnnxModel model = {.opsets = {{"", 17}}};

@@ -2,6 +2,7 @@
 #include "ocannl/onnx/export/cells.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -215,6 +216,26 @@ int64_t ProductOfSizes(const Cells& cells, const Loops& loops) {
     product *= size;
   }
   return product;
+}
+
+Loops Concat(std::initializer_list<Loops> parts) {
+  Loops all;
+  for (const Loops& part : parts) absl::c_copy(part, std::back_inserter(all));
+  return all;
+}
+
+FileValue Grouped(const Cells& cells, const Loops& before,
+                  std::initializer_list<Loops> folded, const Loops& behind,
+                  FileGraph& to) {
+  const Cells ordered =
+      InOrder(cells, Concat({before, Concat(folded), behind}), to);
+  Dims dims;
+  for (IteratorId loop : before) dims.push_back(cells.SizeOf(loop));
+  for (const Loops& loops : folded) {
+    dims.push_back(ProductOfSizes(cells, loops));
+  }
+  for (IteratorId loop : behind) dims.push_back(cells.SizeOf(loop));
+  return to.Reshape(ordered.value, dims);
 }
 
 }  // namespace ocannl::onnx

@@ -5,6 +5,7 @@
 #define OCANNL_ONNX_EXPORT_CELLS_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -61,8 +62,17 @@ Cells InOrder(const Cells& cells, const Loops& loops, FileGraph& to);
 FileValue Aligned(const Cells& cells, const Loops& loops, bool in_front,
                   FileGraph& to);
 
-// The axes of the loops [begin, end) as one axis. It is open if one of them is.
+// The size of the axes of the loops as one. It is open if one of them is.
 int64_t ProductOfSizes(const Cells& cells, const Loops& loops);
+
+// The loops of all parts, in order.
+Loops Concat(std::initializer_list<Loops> parts);
+
+// The axes in the order of the loops, which are all that the cells have. Each
+// of `folded` is one axis of the result, of one cell if it is empty.
+FileValue Grouped(const Cells& cells, const Loops& before,
+                  std::initializer_list<Loops> folded, const Loops& behind,
+                  FileGraph& to);
 
 }  // namespace ocannl::onnx
 

@@ -6,7 +6,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
-#include "ocannl/core/ops/expr.h"
 #include "ocannl/onnx/write.h"
 
 namespace ocannl::onnx {
@@ -85,10 +84,9 @@ FileValue FileGraph::Constant(const NdArray& array) {
   return Initializer(at->second, array);
 }
 
-FileValue FileGraph::Number(double number, DType dtype) {
-  NdArray array(dtype, {});
-  const ocannl::Constant constant = MakeConstant(dtype, number);
-  std::copy_n(reinterpret_cast<const std::byte*>(&constant.bits), SizeOf(dtype),
+FileValue FileGraph::Number(const ocannl::Constant& number) {
+  NdArray array(number.dtype, {});
+  std::copy_n(reinterpret_cast<const std::byte*>(&number.bits), array.bytes(),
               array.data());
   return Constant(array);
 }
@@ -126,8 +124,11 @@ std::string FileGraph::NameOf(const FileValue& value) const {
 
 FileValue FileGraph::Cast(const FileValue& a, DType dtype) {
   if (a.dtype == dtype) return a;
-  return Op("Cast", {a}, dtype, a.dims,
-            {{"to", WholeAttribute(CodeOfDType(dtype))}});
+  Attributes attributes = {{"to", WholeAttribute(CodeOfDType(dtype))}};
+  if (IsNarrow(dtype) && SizeOf(dtype) == 1) {
+    attributes["saturate"] = WholeAttribute(0);
+  }
+  return Op("Cast", {a}, dtype, a.dims, attributes);
 }
 
 FileValue FileGraph::Transpose(const FileValue& a,

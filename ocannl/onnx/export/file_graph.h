@@ -20,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
+#include "ocannl/core/ops/expr.h"
 #include "ocannl/onnx/model.h"
 
 namespace ocannl::onnx {
@@ -76,9 +77,12 @@ class FileGraph {
   FileValue Op(const std::string& op, const std::vector<FileValue>& inputs,
                DType dtype, Dims dims, const Attributes& attributes = {});
   FileValue Initializer(const std::string& name, NdArray array);
-  // A constant, once for equal ones; all cells of one are `number`.
+  // A constant, once for equal ones.
   FileValue Constant(const NdArray& array);
-  FileValue Number(double number, DType dtype);
+  FileValue Number(const ocannl::Constant& number);
+  FileValue Number(double number, DType dtype) {
+    return Number(MakeConstant(dtype, number));
+  }
   FileValue Wholes(const std::vector<int64_t>& wholes);
 
   // Gives the value the name of the tensor, if it is what the last of its nodes
@@ -88,6 +92,7 @@ class FileGraph {
   // The name of the value in the file.
   std::string NameOf(const FileValue& value) const;
 
+  // As the engine does: beyond floats of 8 bits is no finite number.
   FileValue Cast(const FileValue& a, DType dtype);
   // Axis k of the result is axis order[k] of `a`.
   FileValue Transpose(const FileValue& a, const std::vector<int>& order);

@@ -14,34 +14,17 @@
 namespace ocannl::onnx {
 namespace {
 
-Loops Where(const Loops& loops, const std::function<bool(IteratorId)>& holds) {
+// Those of `loops`, which are a range of them, for which it holds.
+Loops Where(const auto& loops, const std::function<bool(IteratorId)>& holds) {
   Loops chosen;
-  absl::c_copy_if(loops, std::back_inserter(chosen), holds);
+  for (IteratorId loop : loops) {
+    if (holds(loop)) chosen.push_back(loop);
+  }
   return chosen;
 }
 
-Loops Together(Loops a, const Loops& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 std::string ReductionOf(Op accum) {
-  if (accum == Op::kAdd) return "ReduceSum";
-  if (accum == Op::kMax || accum == Op::kMaximum) return "ReduceMax";
-  if (accum == Op::kMin || accum == Op::kMinimum) return "ReduceMin";
-  Refuse("ONNX has no reduction by ", Info(accum).text);
-}
-
-// The axes of `loops`, which the cells have in this order from axis `begin` on,
-// as one.
-FileValue Folded(const Cells& cells, size_t begin, const Loops& loops,
-                 FileGraph& to) {
-  Dims dims = cells.value.dims;
-  const auto first = dims.begin() + static_cast<int64_t>(begin);
-  dims.erase(first, first + static_cast<int64_t>(loops.size()));
-  dims.insert(dims.begin() + static_cast<int64_t>(begin),
-              ProductOfSizes(cells, loops));
-  return to.Reshape(cells.value, dims);
+  return absl::StrCat("Reduce", accum == Op::kAdd ? "Sum" : Info(accum).name);
 }
 
 // The sum of products of two, if each loop that is reduced is in both and there
@@ -73,32 +56,24 @@ std::optional<Cells> MatrixProduct(Cells a, Cells b, const Loops& result,
       result, [&](IteratorId loop) { return a.Has(loop) && !b.Has(loop); });
   const Loops columns = Where(
       result, [&](IteratorId loop) { return b.Has(loop) && !a.Has(loop); });
-  a = InOrder(a, Together(Together(both, rows), sums), to);
-  b = InOrder(b, Together(Together(both, sums), columns), to);
-  Cells left = {Folded(a, both.size() + rows.size(), sums, to), {}};
-  left.loops = Together(both, rows);
   const bool fold_rows = !both.empty() || rows.empty();
-  if (fold_rows) left.value = Folded(left, both.size(), rows, to);
-  Cells right = {Folded(b, both.size(), sums, to), both};
-  right.loops.push_back(sums[0]);
-  right.loops.insert(right.loops.end(), columns.begin(), columns.end());
-  right.value = Folded(right, both.size() + 1, columns, to);
-  Dims dims = left.value.dims;
+  const FileValue left = fold_rows ? Grouped(a, both, {rows, sums}, {}, to)
+                                   : Grouped(a, rows, {sums}, {}, to);
+  const FileValue right = Grouped(b, both, {sums, columns}, {}, to);
+  Dims dims = left.dims;
   for (size_t k = 0; k < both.size(); ++k) {
-    if ((dims[k] == kOpenSize) != (right.value.dims[k] == kOpenSize)) {
+    if ((dims[k] == kOpenSize) != (right.dims[k] == kOpenSize)) {
       RefuseBatch("the batch meets an axis of another size");
     }
   }
-  dims.back() = right.value.dims.back();
-  FileValue product =
-      to.Op("MatMul", {left.value, right.value}, left.value.dtype, dims);
-  Cells unfolded = {product, Together(Together(both, rows), columns)};
+  dims.back() = right.dims.back();
+  const FileValue product = to.Op("MatMul", {left, right}, left.dtype, dims);
+  const Loops loops = Concat({both, rows, columns});
   dims.clear();
-  for (IteratorId loop : unfolded.loops) {
+  for (IteratorId loop : loops) {
     dims.push_back(a.Has(loop) ? a.SizeOf(loop) : b.SizeOf(loop));
   }
-  unfolded.value = to.Reshape(product, dims);
-  return unfolded;
+  return Cells{to.Reshape(product, dims), loops};
 }
 
 class NestWriter {
@@ -137,7 +112,7 @@ class NestWriter {
                            wide.end(),
                            [&](const Cells& later) { return later.Has(loop); });
       };
-      Loops kept = Where(Together(product.loops, wide[k].loops), is_needed);
+      Loops kept = Where(Concat({product.loops, wide[k].loops}), is_needed);
       absl::c_sort(kept);
       kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
       const Cells a = Summed(product, wide[k], is_needed);
@@ -159,8 +134,9 @@ class NestWriter {
 
   Cells Multiplied(const Cells& a, const Cells& b,
                    const std::function<bool(IteratorId)>& is_needed) {
-    Loops all = Together(
-        a.loops, Where(b.loops, [&](IteratorId loop) { return !a.Has(loop); }));
+    Loops all =
+        Concat({a.loops,
+                Where(b.loops, [&](IteratorId loop) { return !a.Has(loop); })});
     absl::c_sort(all);
     const FileValue left = Aligned(a, all, /*in_front=*/true, to_);
     const FileValue right = Aligned(b, all, /*in_front=*/true, to_);
@@ -177,7 +153,7 @@ class NestWriter {
     const Loops kept = Where(cells.loops, [&](IteratorId loop) {
       return !absl::c_linear_search(loops, loop);
     });
-    const Cells ordered = InOrder(cells, Together(kept, loops), to_);
+    const Cells ordered = InOrder(cells, Concat({kept, loops}), to_);
     return {to_.ReduceLast(ReductionOf(accum), ordered.value,
                            static_cast<int>(loops.size())),
             kept};
@@ -206,10 +182,10 @@ class NestWriter {
   }
 
   Cells Term(const std::vector<Cells>& operands) {
-    const Loops reduced = Where(AllLoops(), [&](IteratorId loop) {
+    const Loops reduced = Where(nest_.extents.ids(), [&](IteratorId loop) {
       return !absl::c_linear_search(result_, loop) && IsIn(loop, operands);
     });
-    const Loops all = Together(result_, reduced);
+    const Loops all = Concat({result_, reduced});
     std::vector<FileValue> values;
     for (const Cells& operand : operands) {
       values.push_back(Aligned(operand, all, /*in_front=*/false, to_));
@@ -222,12 +198,6 @@ class NestWriter {
     }
     return Repeated({value, {result_.begin() + missing, result_.end()}},
                     operands);
-  }
-
-  Loops AllLoops() const {
-    Loops loops;
-    for (IteratorId loop : nest_.extents.ids()) loops.push_back(loop);
-    return loops;
   }
 
   const Nest& nest_;
@@ -308,7 +278,7 @@ FileValue WriteLookup(const Lookup& lookup, const Dims& dims, FileGraph& to) {
   Cells cells = {
       to.Op("Gather", {table.value, to.Cast(ids.value, DType::kI64)},
             table.value.dtype, found, {{"axis", WholeAttribute(0)}}),
-      Together(ids.loops, {table.loops.begin() + 1, table.loops.end()})};
+      Concat({ids.loops, {table.loops.begin() + 1, table.loops.end()}})};
   Nest rest = {.extents = lookup.extents,  // but `place`, the last
                .result = lookup.result,
                .operands = {},

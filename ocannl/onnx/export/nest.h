@@ -36,7 +36,7 @@ struct Nest {
   LoopExtents extents;
   Indices result;
   std::vector<NestOperand> operands;
-  std::optional<Op> accum;  // over loops that the result does not have
+  std::optional<Op> accum;  // as of ComputeSource; over the other loops
   double outside = 0;       // what is read outside of the operands
   bool is_product = false;  // the term is the product of the operands
   bool is_copy = false;     // the term is the only operand

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/onnx/export/term.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -86,8 +85,6 @@ std::string OperatorOf(Op op, DType dtype) {
       return "Gelu";
     case Op::kSelect:
       return "Where";
-    case Op::kConvert:
-      return "Cast";
     case Op::kAnd:
     case Op::kOr:
     case Op::kXor:
@@ -102,14 +99,12 @@ std::string OperatorOf(Op op, DType dtype) {
   }
 }
 
-FileGraph::Attributes AttributesOf(Op op, DType dtype) {
+FileGraph::Attributes AttributesOf(Op op) {
   switch (op) {
     case Op::kRem:
       return {{"fmod", WholeAttribute(1)}};
     case Op::kGeluTanh:
       return {{"approximate", TextAttribute("tanh")}};
-    case Op::kConvert:
-      return {{"to", WholeAttribute(CodeOfDType(dtype))}};
     case Op::kShl:
       return {{"direction", TextAttribute("LEFT")}};
     case Op::kShr:
@@ -134,11 +129,7 @@ class TermWriter {
     const ExprNode node = pool_[id];  // the pool may grow
     return std::visit(
         Overload{[&](const ocannl::Constant& constant) {
-                   NdArray array(constant.dtype, {});
-                   std::copy_n(
-                       reinterpret_cast<const std::byte*>(&constant.bits),
-                       SizeOf(constant.dtype), array.data());
-                   return to_.Constant(array);
+                   return to_.Number(constant);
                  },
                  [&](const Leaf& leaf) {
                    return to_.Cast(leaves_[leaf.id], leaf.dtype);
@@ -148,6 +139,9 @@ class TermWriter {
   }
 
   FileValue WriteApply(const Apply& apply) {
+    if (apply.op == Op::kConvert) {
+      return to_.Cast(done_.at(apply.args[0]), apply.dtype);
+    }
     std::vector<Expr> args;
     for (ExprId arg : apply.args) args.emplace_back(&pool_, arg);
     if (std::optional<Expr> other = InOtherOps(apply.op, args)) {
@@ -165,8 +159,7 @@ class TermWriter {
       inputs.push_back(done_.at(arg));
       dims = JoinedDims(dims, inputs.back().dims);
     }
-    return to_.Op(name, inputs, apply.dtype, dims,
-                  AttributesOf(apply.op, apply.dtype));
+    return to_.Op(name, inputs, apply.dtype, dims, AttributesOf(apply.op));
   }
 
   ExprPool& pool_;

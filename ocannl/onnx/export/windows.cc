@@ -2,7 +2,6 @@
 #include "ocannl/onnx/export/windows.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -18,6 +17,7 @@ constexpr size_t kMostWindowAxes = 3;
 // The windows on the axes of an operand, and the attributes that say so.
 struct Windows {
   std::vector<Window> axes;
+  Dims counts;  // of the windows on each axis
   FileGraph::Attributes attributes;
 
   Loops out() const {
@@ -54,6 +54,7 @@ std::optional<Windows> WindowsOf(const NestOperand& image,
       return std::nullopt;
     }
     windows.axes.push_back(*window);
+    windows.counts.push_back(count);
     kernel.push_back(extents[window->in]);
     strides.push_back(window->stride);
     dilations.push_back(window->dilation);
@@ -71,42 +72,7 @@ std::optional<Windows> WindowsOf(const NestOperand& image,
   return windows;
 }
 
-Loops Joined(std::initializer_list<Loops> parts) {
-  Loops all;
-  for (const Loops& part : parts)
-    all.insert(all.end(), part.begin(), part.end());
-  return all;
-}
-
-// The sizes of axes: of `cells`, but of windows how many there are.
-Dims SizesOf(const Cells& cells, const Loops& loops, const Windows& windows,
-             const LoopExtents& extents) {
-  Dims dims;
-  for (IteratorId loop : loops) {
-    dims.push_back(windows.Has(loop) ? extents[loop] : cells.SizeOf(loop));
-  }
-  return dims;
-}
-
-// The cells in the order of the groups of axes, of which each of `folded` is
-// one axis of the result.
-FileValue Grouped(const Cells& cells, const std::vector<Loops>& folded,
-                  const Loops& rest, FileGraph& to) {
-  Loops order;
-  for (const Loops& loops : folded) {
-    order.insert(order.end(), loops.begin(), loops.end());
-  }
-  const Cells ordered = InOrder(cells, Joined({order, rest}), to);
-  Dims dims;
-  for (const Loops& loops : folded) {
-    dims.push_back(ProductOfSizes(cells, loops));
-  }
-  for (IteratorId loop : rest) dims.push_back(cells.SizeOf(loop));
-  return to.Reshape(ordered.value, dims);
-}
-
-// Whether a loop runs along an axis that has other loops too, or a part of an
-// axis, so that it is more than a name of the axis.
+// Whether no axis of the operand has two loops or more.
 bool IsPlain(const NestOperand& operand, const LoopExtents& extents) {
   return absl::c_all_of(operand.indices, [&](const Affine& index) {
     return LoopsOf({index}, extents).size() < 2;
@@ -152,26 +118,26 @@ std::optional<Cells> Convolution(const Nest& nest, const NestOperand& image,
   for (IteratorId loop : groups) group *= w.SizeOf(loop);
   attributes["group"] = WholeAttribute(group);
   const FileValue images =
-      Grouped(x, {batch, Joined({groups, sums})}, windows->out(), to);
+      Grouped(x, {}, {batch, Concat({groups, sums})}, windows->out(), to);
   const FileValue kernels =
-      Grouped(w, {Joined({groups, channels}), sums}, inner, to);
+      Grouped(w, {}, {Concat({groups, channels}), sums}, inner, to);
   if (images.dims[1] == kOpenSize || kernels.dims[0] == kOpenSize ||
       kernels.dims[1] == kOpenSize) {
     RefuseBatch("the batch is convolved");
   }
-  const Dims sizes = SizesOf(x, windows->out(), *windows, nest.extents);
+  const Dims& counts = windows->counts;
   Dims dims = {images.dims[0], kernels.dims[0]};
-  dims.insert(dims.end(), sizes.begin(), sizes.end());
+  dims.insert(dims.end(), counts.begin(), counts.end());
   const FileValue sum =
       to.Op("Conv", {images, kernels}, images.dtype, dims, attributes);
   dims.clear();
   for (IteratorId loop : batch) dims.push_back(x.SizeOf(loop));
-  for (IteratorId loop : Joined({groups, channels})) {
+  for (IteratorId loop : Concat({groups, channels})) {
     dims.push_back(w.SizeOf(loop));
   }
-  dims.insert(dims.end(), sizes.begin(), sizes.end());
+  dims.insert(dims.end(), counts.begin(), counts.end());
   return Cells{to.Reshape(sum, dims),
-               Joined({batch, groups, channels, windows->out()})};
+               Concat({batch, groups, channels, windows->out()})};
 }
 
 std::optional<Cells> GreatestCells(const Nest& nest, const Loops& result,
@@ -194,16 +160,17 @@ std::optional<Cells> GreatestCells(const Nest& nest, const Loops& result,
   absl::c_sort(others);
   const Loops batch(others.begin(), others.begin() + !others.empty());
   const Loops channels(others.begin() + !others.empty(), others.end());
-  const FileValue images = Grouped(x, {batch, channels}, windows->out(), to);
-  const Dims sizes = SizesOf(x, windows->out(), *windows, nest.extents);
+  const FileValue images =
+      Grouped(x, {}, {batch, channels}, windows->out(), to);
+  const Dims& counts = windows->counts;
   Dims dims = {images.dims[0], images.dims[1]};
-  dims.insert(dims.end(), sizes.begin(), sizes.end());
+  dims.insert(dims.end(), counts.begin(), counts.end());
   const FileValue greatest =
       to.Op("MaxPool", {images}, images.dtype, dims, windows->attributes);
   dims.clear();
   for (IteratorId loop : others) dims.push_back(x.SizeOf(loop));
-  dims.insert(dims.end(), sizes.begin(), sizes.end());
-  return Cells{to.Reshape(greatest, dims), Joined({others, windows->out()})};
+  dims.insert(dims.end(), counts.begin(), counts.end());
+  return Cells{to.Reshape(greatest, dims), Concat({others, windows->out()})};
 }
 
 }  // namespace

@@ -69,6 +69,10 @@ const Operator* FindOperator(absl::string_view op) {
   return found == by_name.end() ? nullptr : found->second;
 }
 
+bool IsBranch(const Node& node) {
+  return node.op == "If" && node.domain.empty();
+}
+
 absl::Status CheckKnown(const Node& node, int64_t opset) {
   const Operator* known = FindOperator(node.op);
   const std::string op =

@@ -43,6 +43,9 @@ const Operator* FindOperator(absl::string_view op);
 // The attributes of the row, one string each.
 std::vector<absl::string_view> AttributesOf(const Operator& known);
 
+// Whether `node` chooses one of its graphs. The table does not have it.
+bool IsBranch(const Node& node);
+
 // Whether the table has `node`. Unimplemented: the operator, its version, an
 // input, an attribute or the value of one is not in the table. InvalidArgument:
 // an input is missing that the operator must have.
