@@ -4,6 +4,7 @@
 #include "python/native/arrays.h"
 
 #include <dlpack/dlpack.h>
+#include <pybind11/stl.h>
 
 #include <cstring>
 #include <new>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/native/code.h"
 
+#include <pybind11/stl.h>
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -64,6 +66,7 @@ void CompiledCode::SetSlots(const LoopProgram& program, const Inputs& inputs) {
     if (buffer == program.buffers.end()) continue;  // the code does not read it
     slots_.push_back(
         {name, key, absl::StrCat("`", key, "`"), buffer->dtype, buffer->dims});
+    keys_.emplace_back(key);
   }
 }
 
@@ -72,12 +75,6 @@ void CompiledCode::CheckIsOne() const {
   Raise(
       "a step of several shards has a program for each, which are not shown "
       "or tuned together; model.train(loss, optimiser) without shards has one");
-}
-
-std::vector<std::string> CompiledCode::Keys() const {
-  std::vector<std::string> keys;
-  for (const Slot& slot : slots_) keys.push_back(slot.key);
-  return keys;
 }
 
 std::vector<ArrayView> CompiledCode::ViewsOf(
@@ -159,7 +156,7 @@ absl::StatusOr<Routine> CompiledCode::Rewritten(
 
 void BindCode(py::module_& module) {
   py::class_<CompiledCode, std::shared_ptr<CompiledCode>>(module, "Code")
-      .def("keys", &CompiledCode::Keys)
+      .def("keys", &CompiledCode::keys)
       .def("explain", &CompiledCode::Explain)
       .def("profile", &CompiledCode::ProfileText)
       .def("program", &CompiledCode::ProgramText);

@@ -37,7 +37,7 @@ class CompiledCode : public std::enable_shared_from_this<CompiledCode> {
   virtual ~CompiledCode() = default;  // pybind11 casts between equal addresses
 
   // The keys of the inputs that the code reads.
-  std::vector<std::string> Keys() const;
+  const std::vector<pybind11::str>& keys() const { return keys_; }
 
   // The stages of the code as text, by name. Raises ocannl.Error, as others
   // below: there are several routines.
@@ -84,6 +84,7 @@ class CompiledCode : public std::enable_shared_from_this<CompiledCode> {
   Assignments code_;
   std::optional<Routine> routine_;
   std::vector<Slot> slots_;
+  std::vector<pybind11::str> keys_;  // of them
 };
 
 }  // namespace ocannl::python

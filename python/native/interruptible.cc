@@ -23,15 +23,16 @@ constexpr std::chrono::milliseconds kPeriod{50};
 
 class Job {
  public:
-  Job(SessionPtr session, std::function<absl::Status()> work)
-      : session_(std::move(session)), work_(std::move(work)) {}
+  Job(std::shared_ptr<const Workplace> place,
+      std::function<absl::Status()> work)
+      : place_(std::move(place)), work_(std::move(work)) {}
 
   // Of the thread that does it.
   void Do() {
     absl::Status status;
     std::exception_ptr thrown;
     {
-      const std::lock_guard working(session_->working);
+      const std::lock_guard working(place_->working);
       const CancellationScope scope(&is_cancelled_);
       try {
         status = is_cancelled_ ? CheckNotCancelled() : work_();
@@ -57,13 +58,13 @@ class Job {
   // After that, with Python's lock: what the work owns may be Python's.
   absl::Status Finish() {
     work_ = nullptr;
-    session_ = nullptr;
+    place_ = nullptr;
     if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
     return std::move(status_);
   }
 
  private:
-  SessionPtr session_;
+  std::shared_ptr<const Workplace> place_;
   std::function<absl::Status()> work_;
   std::atomic<bool> is_cancelled_ = false;
   std::mutex mutex_;  // guards the rest
@@ -123,13 +124,13 @@ class Helpers {
 
 }  // namespace
 
-absl::Status Interruptible(const SessionPtr& session,
+absl::Status Interruptible(std::shared_ptr<const Workplace> place,
                            std::function<absl::Status()> work) {
   if (gettid() != getpid()) {  // Python has signals in the main thread only
-    const Unlocked unlocked(*session);
+    const Unlocked unlocked(*place);
     return work();
   }
-  const auto job = std::make_shared<Job>(session, std::move(work));
+  const auto job = std::make_shared<Job>(std::move(place), std::move(work));
   BackgroundThread* const thread = Helpers::OfProcess().Take();
   thread->Do([job] { job->Do(); });
   while (true) {

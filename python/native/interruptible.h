@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -13,13 +14,13 @@
 
 namespace ocannl::python {
 
-// Does `work` on the arrays of a session, without Python's lock, and no other
+// Does `work` on the arrays of a workplace, without Python's lock, and no other
 // work at the same time. In the main thread, which has the signals, another
 // thread does it meanwhile. If a handler raises, as that of Ctrl-C does, so
 // does this at once. The work is then asked to end
 // (core/base/system/cancellation.h); what comes next waits for it. So it owns
 // what it uses. Raises what it throws.
-absl::Status Interruptible(const SessionPtr& session,
+absl::Status Interruptible(std::shared_ptr<const Workplace> place,
                            std::function<absl::Status()> work);
 
 // Decides how work is done by the time that it took when it was done before:
@@ -27,15 +28,15 @@ absl::Status Interruptible(const SessionPtr& session,
 class Pace {
  public:
   // As Interruptible. Short work is done by the thread that calls.
-  template <class Work>
-  absl::Status Do(const SessionPtr& session, Work work) {
+  template <class Place, class Work>
+  absl::Status Do(const std::shared_ptr<Place>& place, Work work) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
     absl::Status status;
     if (is_long_) {
-      status = Interruptible(session, std::move(work));
+      status = Interruptible(place, std::move(work));
     } else {
-      const Unlocked unlocked(*session);
+      const Unlocked unlocked(*place);
       status = work();
     }
     is_long_ = Clock::now() - start > kShort;

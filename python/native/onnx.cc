@@ -3,12 +3,10 @@
 // OnnxModel: a model of an ONNX file that runs.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -21,6 +19,7 @@
 #include "ocannl/onnx/model.h"
 #include "ocannl/onnx/session.h"
 #include "python/native/arrays.h"
+#include "python/native/interruptible.h"
 #include "python/native/session.h"
 
 namespace py = pybind11;
@@ -74,28 +73,26 @@ class OnnxModel {
   OnnxModel(const std::string& path, const std::map<std::string, int64_t>& dims,
             const Values& constants, const std::string& tier, int threads) {
     const Backend* backend = Check(FindTier(tier, {.threads = threads}));
-    absl::StatusOr<onnx::OnnxModel> file = onnx::OnnxModel();
-    {
-      const py::gil_scoped_release unlocked;
-      file = onnx::ReadModelFile(path);
-    }
-    Check(file.status());
+    const auto file = std::make_shared<onnx::OnnxModel>();
+    Check(Interruptible(loaded_, [=]() -> absl::Status {
+      OCANNL_ASSIGN_OR_RETURN(*file, onnx::ReadModelFile(path));
+      return absl::OkStatus();
+    }));
     onnx::ImportOptions options = {.dims = dims};
     options.constants = ArraysOf(*file, constants);
     // Those that are no inputs are an error of Make.
     for (const auto& [name, value] : constants) options.constants[name];
-    absl::StatusOr<onnx::SessionTable> made = absl::UnknownError("");
-    {
-      const py::gil_scoped_release unlocked;
-      made = onnx::SessionTable::Make(*std::move(file), options, *backend);
-    }
-    Check(onnx::InFile(path, made.status()));
-    table_.emplace(*std::move(made));
-    if (const onnx::Session* only = table_->only()) {
+    Check(Interruptible(loaded_, [=, loaded = loaded_] {
+      absl::StatusOr<onnx::SessionTable> made =
+          onnx::SessionTable::Make(std::move(*file), options, *backend);
+      if (made.ok()) loaded->table.emplace(*std::move(made));
+      return onnx::ErrorIn(path, made.status());
+    }));
+    if (const onnx::Session* only = loaded_->table->only()) {
       inputs_ = DescriptionsOf(only->inputs());
       outputs_ = DescriptionsOf(only->outputs());
     } else {
-      const onnx::OnnxGraph& graph = table_->file().graph;
+      const onnx::OnnxGraph& graph = loaded_->table->file().graph;
       inputs_ = DescriptionsOf(graph.inputs, dims);
       std::erase_if(inputs_, [&](const Described& each) {
         return constants.contains(std::get<0>(each));
@@ -107,36 +104,40 @@ class OnnxModel {
   const std::vector<Described>& Inputs() const { return inputs_; }
   const std::vector<Described>& Outputs() const { return outputs_; }
   const std::map<std::string, std::string>& Metadata() const {
-    return table_->file().metadata;
+    return loaded_->table->file().metadata;
   }
 
   Values Parameters() const {
     Values arrays;
-    for (const auto& [name, array] : table_->file().graph.initializers) {
+    const onnx::OnnxGraph& graph = loaded_->table->file().graph;
+    for (const auto& [name, array] : graph.initializers) {
       if (onnx::IsParameter(array)) arrays.emplace(name, ToPython(array));
     }
     return arrays;
   }
 
   Values Run(const Values& values) {
-    if (getpid() != process_) Raise("the model was loaded before fork()");
-    const std::map<std::string, NdArray> arrays =
-        ArraysOf(table_->file(), values);
-    absl::StatusOr<std::map<std::string, NdArray>> outputs =
-        absl::UnknownError("");
-    {
-      const py::gil_scoped_release unlocked;
-      const std::lock_guard working(working_);
-      outputs = table_->Run(arrays);
-    }
+    loaded_->CheckProcess();
+    const auto outputs = std::make_shared<std::map<std::string, NdArray>>();
+    Check(pace_.Do(
+        loaded_,
+        [outputs, loaded = loaded_,
+         arrays = ArraysOf(loaded_->table->file(), values)]() -> absl::Status {
+          OCANNL_ASSIGN_OR_RETURN(*outputs, loaded->table->Run(arrays));
+          return absl::OkStatus();
+        }));
     Values results;
-    for (const auto& [name, array] : Check(std::move(outputs))) {
+    for (const auto& [name, array] : *outputs) {
       results.emplace(name, ToPython(array));
     }
     return results;
   }
 
  private:
+  struct Loaded : Workplace {
+    std::optional<onnx::SessionTable> table;
+  };
+
   // Of those that are inputs of the file.
   static std::map<std::string, NdArray> ArraysOf(const onnx::OnnxModel& file,
                                                  const Values& values) {
@@ -152,10 +153,9 @@ class OnnxModel {
     return arrays;
   }
 
-  std::optional<onnx::SessionTable> table_;
+  std::shared_ptr<Loaded> loaded_ = std::make_shared<Loaded>();
   std::vector<Described> inputs_, outputs_;
-  std::mutex working_;  // held by runs, which do not wait for Python's lock
-  int64_t process_ = getpid();
+  Pace pace_;
 };
 
 }  // namespace

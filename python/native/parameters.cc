@@ -92,14 +92,19 @@ std::vector<Array> WrittenArrays(Session& session) {
   return arrays;
 }
 
-// Those that have values, and those of `outputs`, whose sizes are known then.
+// Those that have values, and those of `outputs` whose sizes are known then: a
+// prediction that cannot be made yet, or never, says so when it is called.
+// Error: none, because of such a one.
 absl::StatusOr<std::vector<Tensor>> KnownParameters(
     Session& session, const std::vector<Node>& outputs) {
   absl::flat_hash_set<TensorId> needed;
+  absl::Status unknown;
   for (const Node& output : outputs) {
     train::Model& model = session.model;
-    OCANNL_RETURN_IF_ERROR(
-        InferShapes(model.graph, {output.tensor.id}, model.shapes));
+    const absl::Status inferred =
+        InferShapes(model.graph, {output.tensor.id}, model.shapes);
+    unknown.Update(inferred);
+    if (!inferred.ok()) continue;
     for (Tensor p : train::AllParameters(model, output.tensor)) {
       needed.insert(p.id);
     }
@@ -108,6 +113,7 @@ absl::StatusOr<std::vector<Tensor>> KnownParameters(
   std::erase_if(known, [&](Tensor p) {
     return !needed.contains(p.id) && !IsWritten(session, p);
   });
+  if (known.empty()) OCANNL_RETURN_IF_ERROR(unknown);
   return known;
 }
 

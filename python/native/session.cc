@@ -37,8 +37,7 @@ Session::Session(const std::string& tier, uint32_t seed, int most_threads,
       dtype(layer_dtype),
       device("host",
              Check(FindTier(tier, {.threads = threads, .profile = profile}))),
-      training{.step = model.graph.AddStatic("step", std::nullopt)},
-      process(getpid()) {
+      training{.step = model.graph.AddStatic("step", std::nullopt)} {
   model.graph.set_seed(seed);
 }
 
@@ -53,7 +52,7 @@ Unlocked::~Unlocked() {
   }
 }
 
-void Session::CheckProcess() const {
+void Workplace::CheckProcess() const {
   if (getpid() == process) return;
   Raise(
       "the model was made before fork(), and its threads are not in this "

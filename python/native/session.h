@@ -6,6 +6,7 @@
 #define PYTHON_NATIVE_SESSION_H_
 
 #include <pybind11/pybind11.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <memory>
@@ -38,9 +39,22 @@ struct UserLine {
   operator SourceLocation() const;  // NOLINT
 };
 
+// Arrays that one thread works on at a time.
+struct Workplace {
+  // To be called before native work: threads do not survive a fork.
+  void CheckProcess() const;
+
+  int64_t process = getpid();
+  // Held by native work on the arrays. Its holder neither waits for Python's
+  // lock nor calls Python: an exception may start the garbage collection, whose
+  // finalisers may use the model. What changes the graph, and compilations, are
+  // for one thread at a time: model._lock in Python.
+  mutable std::mutex working;
+};
+
 using SessionPtr = std::shared_ptr<struct Session>;
 
-struct Session {
+struct Session : Workplace {
   Session(const std::string& tier, uint32_t seed, int threads, bool profile,
           std::optional<DType> layer_dtype);
 
@@ -49,8 +63,6 @@ struct Session {
   // That layers compute in; they keep their parameters in f32. None: it is that
   // of what they are applied to, for both.
   std::optional<DType> dtype;
-  // To be called before native work: threads do not survive a fork.
-  void CheckProcess() const;
 
   train::Model model;
   Device device;
@@ -61,20 +73,14 @@ struct Session {
   // The result of the block that made each update of `training`: a step makes
   // the updates of the blocks that its loss was computed through.
   std::vector<TensorId> updated_with;
-  int64_t process;
-  // Held by native work on the arrays. Its holder neither waits for Python's
-  // lock nor calls Python: an exception may start the garbage collection, whose
-  // finalisers may use the model. What changes the graph, and compilations, are
-  // for one thread at a time: model._lock in Python.
-  mutable std::mutex working;
 };
 
-// Native work on the arrays of a session, without Python's lock, one thread at
-// a time.
+// Native work on the arrays of a workplace, without Python's lock, one thread
+// at a time.
 class Unlocked {
  public:
-  explicit Unlocked(const Session& session)
-      : thread_(PyEval_SaveThread()), working_(session.working) {}
+  explicit Unlocked(const Workplace& place)
+      : thread_(PyEval_SaveThread()), working_(place.working) {}
   Unlocked(const Unlocked&) = delete;
   ~Unlocked();
 
@@ -85,8 +91,8 @@ class Unlocked {
 
 // What `work` returns, a status or a value with one, under Unlocked.
 template <class Work>
-auto DoUnlocked(const Session& session, Work work) {
-  const Unlocked unlocked(session);
+auto DoUnlocked(const Workplace& place, Work work) {
+  const Unlocked unlocked(place);
   return work();
 }
 

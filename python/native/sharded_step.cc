@@ -23,7 +23,9 @@ class ShardedStep : public Step {
   ShardedStep(SessionPtr session, const std::vector<ShardOfStep>& shards,
               const std::vector<std::string>& divided, bool is_sum,
               const absl::StatusOr<UpdateRule>& rule, const Node& rate)
-      : Step(std::move(session)), is_sum_(is_sum) {
+      : Step(std::move(session)),
+        is_sum_(is_sum),
+        number_(session_->model.graph.statics()[session_->training.step].name) {
     session_->CheckProcess();
     made_ = std::make_shared<Made>();
     Check(Interruptible(session_, [=, s = session_, made = made_] {
@@ -32,7 +34,6 @@ class ShardedStep : public Step {
       });
     }));
     SetSlots(*made_->parallel->OwnerPrograms()[0], shards[0].inputs);
-    SetKeys();
     const auto count = static_cast<int64_t>(shards.size());
     for (Slot& slot : slots_) {
       is_divided_.push_back(absl::c_linear_search(divided, slot.key));
@@ -64,9 +65,7 @@ class ShardedStep : public Step {
     for (size_t s = 0; s < names_.size(); ++s) {
       OCANNL_RETURN_IF_ERROR(WriteShard(views, s));
     }
-    const std::string& number =
-        session_->model.graph.statics()[session_->training.step].name;
-    const absl::Status set = made_->parallel->Set(number, count);
+    const absl::Status set = made_->parallel->Set(number_, count);
     // Nothing may depend on it.
     if (!set.ok() && !absl::IsNotFound(set)) return set;
     return made_->parallel->Step();
@@ -157,6 +156,7 @@ class ShardedStep : public Step {
   }
 
   bool is_sum_;
+  std::string number_;  // of the step, in the graph
   std::shared_ptr<Made> made_;
   std::vector<bool> is_divided_;                 // by slot
   std::vector<std::vector<std::string>> names_;  // of arrays, by shard and slot

@@ -26,7 +26,8 @@ class StepOfOne : public Step {
             const absl::StatusOr<UpdateRule>& rule, const Node& rate)
       : Step(std::move(session)),
         loss_(whole.loss.tensor),
-        loss_name_(loss_.node().name) {
+        loss_name_(loss_.node().name),
+        loss_dtype_(loss_.node().dtype) {
     session_->CheckProcess();
     const auto made = std::make_shared<Compiled>();
     // The code of another step may have computed some of these tensors.
@@ -37,7 +38,6 @@ class StepOfOne : public Step {
           });
         }));
     SetCode(std::move(*made), whole.inputs);
-    SetKeys();
     step_ = StepNumber();
   }
 
@@ -59,7 +59,7 @@ class StepOfOne : public Step {
   }
 
   absl::StatusOr<double> LossValue() const override {
-    NdArray cell(loss_.node().dtype, {});
+    NdArray cell(loss_dtype_, {});
     OCANNL_RETURN_IF_ERROR(routine_->context().Use(
         loss_name_, [&](absl::Span<const std::byte> bytes) {
           std::memcpy(cell.data(), bytes.data(), cell.bytes());
@@ -98,7 +98,10 @@ class StepOfOne : public Step {
   }
 
   Tensor loss_;
-  std::string loss_name_;  // when the code was made
+  // When the code was made. Runs do not read the graph, which another thread
+  // may change meanwhile.
+  std::string loss_name_;
+  DType loss_dtype_;
   std::optional<StaticRef> step_;
 };
 
@@ -159,11 +162,6 @@ double Step::Read(const std::shared_ptr<Step>& step,
 void Step::set_count(int64_t count) {
   if (count < 0) Raise("the number of steps is 0 or more");
   count_ = count;
-}
-
-void Step::SetKeys() {
-  keys_.clear();
-  for (const Slot& slot : slots_) keys_.emplace_back(slot.key);
 }
 
 absl::StatusOr<std::vector<Array>> Step::SavedArrays() {

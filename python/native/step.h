@@ -50,9 +50,6 @@ class Step : public CompiledCode {
   explicit Step(SessionPtr session)
       : CompiledCode(std::move(session), "step") {}
 
-  // To be called when the slots are known.
-  void SetKeys();
-
   // One step, of number `count`.
   virtual absl::Status RunOnce(const std::vector<ArrayView>& views,
                                int64_t count) = 0;
@@ -70,7 +67,6 @@ class Step : public CompiledCode {
   absl::Status ReadLocked(Loss& loss) const;
   absl::StatusOr<std::vector<Array>> SavedArrays();
 
-  std::vector<pybind11::str> keys_;  // of the slots
   int64_t count_ = 0;
   std::shared_ptr<Loss> last_;
   Pace run_pace_, read_pace_;

@@ -32,9 +32,11 @@ def _block(make: Callable[..., _native.Block], name: str, default: str,
         check_name(name)
     where = _native.Where(*here())
     with model._lock:
-        block = make(model._session, model._layer_name(name, default),
-                     *options, where)
-    return _apply_block(block, operands)
+        name = model._layer_name(name, default)
+        block = make(model._session, name, *options, where)
+        made = _apply_block(block, operands)
+        model._layers[name] = here()  # what failed may be written again
+    return made
 
 
 def _check_epsilon(epsilon: float) -> None:

@@ -172,18 +172,9 @@ class Closed:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name[0] != "_" and (name not in type(self).__slots__ or
-                               name in self._set_already()):
+                               hasattr(self, name)):  # set already
             raise no_setting(self._kind, name)
         object.__setattr__(self, name, value)
-
-    def _set_already(self) -> Iterable[str]:
-        name: str
-        for name in type(self).__slots__:
-            try:
-                object.__getattribute__(self, name)
-            except AttributeError:
-                continue
-            yield name
 
     def __getattr__(self, name: str) -> Any:
         if name in type(self).__slots__:  # not set yet

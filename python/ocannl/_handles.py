@@ -78,6 +78,8 @@ def _shards_of(inputs: Dict[str, Tensor], shards: int,
                     "the loss is over its examples")
     if not 1 <= operator.index(shards) <= 1024:
         raise Error(f"shards={shards}; give 1 to 1024")
+    if shards == 1:
+        return {}
     parts, sizes = {}, {}
     for name, tensor in inputs.items():
         assert tensor.input is not None
@@ -87,8 +89,6 @@ def _shards_of(inputs: Dict[str, Tensor], shards: int,
         first, comma, others = batch.partition(",")
         sizes[name] = int(first)
         parts[name] = f"{int(first) // shards}{comma}{others}{bar}{rest}"
-    if shards == 1:
-        return {}
     if not parts:
         raise Error(f"{shards} shards divide a batch, but no input has one; "
                     "declare one: model.input(name, \"32|2\")")

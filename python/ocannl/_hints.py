@@ -198,7 +198,6 @@ OF_KIND: Dict[str, Dict[str, str]] = {
     },
     "an ocannl.Array": {
         "grad": "gradients are not kept; a step uses them",
-        "backward": _GRADIENTS,
         "requires_grad": _FREEZE,
     },
 }
@@ -231,10 +230,8 @@ for _name in ("cpu", "detach", "to", "cuda"):
         "it is an array in the memory of the host: array.numpy()")
 for _name in ("numpy", "cpu", "detach", "data", "shape", "tolist", "dtype"):
     OF_KIND["a loss"][_name] = "it is one number: float(loss)"
-for _name in ("cuda", "to", "cpu", "eval"):
-    for _kind in ("a step", "a prediction"):
-        OF_KIND[_kind].setdefault(
-            _name, _CUDA if _name != "eval" else HINTS["eval"])
+for _kind in ("a step", "a prediction"):
+    OF_KIND[_kind]["to"] = OF_KIND[_kind]["cpu"] = _CUDA
 
 # Of keywords.
 KEYWORDS: Dict[str, str] = {

@@ -30,6 +30,7 @@ from ocannl._handles import Generator, Path, Predictor, Step
 from ocannl._optim import Optimiser
 from ocannl._tensor import Tensor, check_name
 
+
 def tiers() -> List[str]:
     """The tiers that this machine can run, the interpreter first; "cuda" is not
     among them: see `device_count`."""
@@ -71,9 +72,9 @@ class Model(Closed, collections.abc.MutableMapping[str, _native.Array]):
     `tier` is what runs the code: "auto", "interp", "x86", "x86-avx2",
     "x86-avx512" or "cuda"; all of them compute the same bits. `threads` is how
     many run one routine; 0: one a processor. With `profile`, each part of a
-    routine is timed: see `profile()`. Layers compute in `dtype`, such as "bf16",
-    and keep their parameters in f32; without it, both have the dtype of what
-    they are applied to. Threads that use one model take turns.
+    routine is timed: see `profile()`. Layers compute in `dtype`, such as
+    "bf16", and keep their parameters in f32; without it, both have the dtype of
+    what they are applied to. Threads that use one model take turns.
     """
 
     __slots__ = ("_session", "_lock", "_layers", "_by_name", "_options",
@@ -88,8 +89,7 @@ class Model(Closed, collections.abc.MutableMapping[str, _native.Array]):
         if isinstance(threads, int) and not 0 <= threads <= 1024:
             raise Error(f"threads={threads}; give 0, for all processors, to "
                         "1024")
-        self._session = _native.Session(tier, seed, threads, profile,
-                                        dtype)
+        self._session = _native.Session(tier, seed, threads, profile, dtype)
         self._options = (tier, threads, profile)
         self._lock = _Lock(self._session)
         self._layers: Dict[str, Tuple[str, int]] = {}  # and where they are
@@ -208,7 +208,6 @@ class Model(Closed, collections.abc.MutableMapping[str, _native.Array]):
         while not name or name in self._layers:
             name = default if count == 1 else f"{default}{count}"
             count += 1
-        self._layers[name] = here()
         return name
 
     # What runs.
@@ -236,7 +235,8 @@ class Model(Closed, collections.abc.MutableMapping[str, _native.Array]):
         for output in outputs:
             self._own(output)
         made = Predictor(self, outputs)
-        self._predictors.add(made)
+        with self._lock:  # load() iterates over them
+            self._predictors.add(made)
         return made
 
     @checked
@@ -371,8 +371,8 @@ class Model(Closed, collections.abc.MutableMapping[str, _native.Array]):
 
     def _set_frozen(self, names: Sequence[str], frozen: bool) -> List[str]:
         if not names:
-            raise Error("freeze() and unfreeze() need names of parameters, such "
-                        "as \"conv*\", or \"*\" for all")
+            raise Error("freeze() and unfreeze() need names of parameters, "
+                        "such as \"conv*\", or \"*\" for all")
         with self._lock:
             for name in self._matching(names):
                 _native.set_frozen(self._session, name, frozen)

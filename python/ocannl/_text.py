@@ -10,8 +10,6 @@ from ocannl import _native
 from ocannl._errors import Error, checked
 from ocannl._handles import Path
 
-_MOST = 512
-
 
 class WordPiece:
     """The tokenizer of BERT, by the pieces of its vocab.txt.
@@ -30,7 +28,7 @@ class WordPiece:
         self._native = _native.WordPiece(os.fspath(path), lower_case)
 
     @checked
-    def __call__(self, texts: Union[str, Sequence[str]], *, most: int = _MOST,
+    def __call__(self, texts: Union[str, Sequence[str]], *, most: int = 512,
                  multiple: int = 1) -> Tuple[_native.Array, _native.Array]:
         """The ids of texts, i32 (texts, length), and a mask, f32: 1 for a token
         and 0 for padding. Each text begins with [CLS] and ends with [SEP].

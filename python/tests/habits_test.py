@@ -6,21 +6,14 @@ exception that says how it is written here, or works. 2 seconds."""
 import os
 import re
 import sys
-import traceback
 import unittest
 
-import numpy as np
-
-sys.path.insert(0, os.path.abspath("python"))
+sys.path[:0] = [os.path.abspath("python"), os.path.abspath("python/tests")]
 
 import ocannl  # noqa: E402
+from small_model import X, Y, said_by, scope  # noqa: E402
 
-F32 = np.float32
-X, Y = np.ones((4, 2), F32), np.ones((4, 1), F32)
-
-# `m` is a model with inputs x : 4|2, y : 4|1 and ids : 4|; `net` is a perceptron
-# of x, `loss` its loss, `step` its training, `f` its prediction and `opt` an
-# optimiser.
+# Of small_model.scope, what a user writes, and what the message must say.
 HABITS = [
     # Of a model.
     ("m.to('cuda')", r"the device is chosen first: ocannl\.Model\(tier=\"cuda"),
@@ -150,17 +143,6 @@ AS_THERE = [
 ]
 
 
-def scope():
-    m, other = ocannl.Model(), ocannl.Model()
-    x, y = m.input("x", "4|2"), m.input("y", "4|1")
-    net = ocannl.mlp(x, [8, 1])
-    loss = ocannl.mean_squared_error(net, y)
-    opt = ocannl.sgd(0.0)
-    return {"m": m, "other": other, "x": x, "y": y, "net": net, "loss": loss,
-            "opt": opt, "step": m.train(loss, opt), "f": m.predict(net),
-            "ocannl": ocannl, "np": np, "X": X, "Y": Y}
-
-
 class HabitsTest(unittest.TestCase):
 
     def test_messages_say_how_it_is_written(self):
@@ -168,13 +150,7 @@ class HabitsTest(unittest.TestCase):
         first = float(names["step"](x=X, y=Y))
         for text, pattern in HABITS:
             with self.subTest(text):
-                try:
-                    exec(compile(text, "user.py", "exec"), dict(names))
-                    self.fail("no exception")
-                except self.failureException:
-                    raise
-                except Exception as error:
-                    said = "".join(traceback.format_exception_only(error))
+                said = said_by(text, names) or "no exception"
                 self.assertRegex(said, re.compile(pattern, re.DOTALL))
                 self.assertEqual(float(names["step"](x=X, y=Y)), first)
 
@@ -201,6 +177,14 @@ class HabitsTest(unittest.TestCase):
             ocannl.linear(x, 3)
         self.assertEqual([name for name in m if name.endswith("_w")],
                          ["linear2_w", "linear_w", "linear3_w", "linear4_w"])
+
+    def test_names_of_layers_that_failed_are_free(self):
+        x = ocannl.Model().input("x", "4|2")
+        for wrong in ({"outputs": 3, "init": "he"}, {"outputs": 0}):
+            with self.assertRaises(ocannl.Error):
+                ocannl.linear(x, name="a", **wrong)
+        ocannl.linear(x, 3, name="a")
+        self.assertEqual(list(x.model), ["a_w", "a_b"])
 
 
 if __name__ == "__main__":

@@ -4,8 +4,10 @@
 soon, and the model has the bits that it would have had. 20 seconds."""
 
 import os
+import pathlib
 import signal
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -113,6 +115,17 @@ class InterruptTest(unittest.TestCase):
         float(whole(x=values))
         self.assertEqual(found, other.params_hash())
         self.assertEqual(float(step(x=values)), float(whole(x=values)))
+
+    def test_a_model_of_onnx(self):
+        model = ocannl.Model()
+        x = model.input("x", "800|600")
+        sums = model.predict(ocannl.einsum("a|i; b|i => a|b", x, x).sum())
+        path = pathlib.Path(tempfile.mkdtemp()) / "sums.onnx"
+        sums.save_onnx(path, ["sum"])
+        model = ocannl.onnx.load(path, tier="interp")
+        values = np.ones((800, 600), np.float32)
+        self.assertInterrupts(lambda: model(x=values), 0.5)
+        self.assertEqual(float(model(x=values)["sum"]), 384_000_000)
 
     def test_generation(self):
         model = ocannl.Model(tier="interp")

@@ -11,20 +11,17 @@ import pickle
 import re
 import sys
 import tempfile
-import traceback
 
 import numpy as np
 
-sys.path.insert(0, os.path.abspath("python"))
+sys.path[:0] = [os.path.abspath("python"), os.path.abspath("python/tests")]
 
 import ocannl  # noqa: E402
+import small_model  # noqa: E402
+from small_model import F32, X, Y  # noqa: E402
 
-F32 = np.float32
-X, Y = np.ones((4, 2), F32), np.ones((4, 1), F32)
-
-# What a user writes, and what the message must say. `m` is a model with inputs
-# x : 4|2, y : 4|1 and ids : 4|; `net` is a perceptron of x, `loss` its loss,
-# `step` its training and `f` its prediction.
+# What a user writes, and what the message must say. small_model.scope says what
+# the names are.
 MISTAKES = [
     # Steps.
     ("step(x=X)", r"TypeError.*needs the input `y`: give y=array"),
@@ -337,30 +334,20 @@ class OnGpu(Dlpack):
         return (2, 0)
 
 
-
 def scope():
-    m, other = ocannl.Model(), ocannl.Model()
-    x, y = m.input("x", "4|2"), m.input("y", "4|1")
-    net = ocannl.mlp(x, [8, 1])
-    loss = ocannl.mean_squared_error(net, y)
-    step = m.train(loss, ocannl.sgd(0.0))
+    names = small_model.scope()
     interp = ocannl.Model(tier="interp")
-    return {"m": m, "other": other, "x": x, "y": y, "net": net, "loss": loss,
-            "ids": m.input("ids", "4|", "i32"), "step": step,
-            "wide": m.input("wide", "1000000|"), "f": m.predict(net),
+    return {**names, "wide": names["m"].input("wide", "1000000|"),
             "interp": interp.predict(interp.input("x", "2") * 2),
-            "WIDE": np.ones(1000000, F32), "np": np, "ocannl": ocannl,
-            "copy": copy, "math": math, "pickle": pickle, "Dlpack": Dlpack,
-            "OnGpu": OnGpu, "X": X, "Y": Y, "F32": F32}
+            "WIDE": np.ones(1000000, F32), "copy": copy, "math": math,
+            "pickle": pickle, "Dlpack": Dlpack, "OnGpu": OnGpu}
 
 
 def fault_of(text, pattern, names):
     """What is wrong with the message of a mistake, or None."""
-    try:
-        exec(compile(text, "user.py", "exec"), dict(names))
+    said = small_model.said_by(text, names)
+    if said is None:
         return "no exception"
-    except Exception as error:
-        said = "".join(traceback.format_exception_only(error)).strip()
     if "--verbose" in sys.argv:
         print(f"{text}\n    {said}")
     if not re.search(pattern, said, re.DOTALL):

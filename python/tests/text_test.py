@@ -104,6 +104,19 @@ class LayersTest(unittest.TestCase):
         with self.assertRaisesRegex(ocannl.Error, "no parameter has a value"):
             empty.load(path)
 
+    def test_a_prediction_that_misfits_hinders_no_file(self):
+        path = TEMP / "one.npz"
+        model = ocannl.Model()
+        x = model.input("x", "1|2")
+        misfits = model.predict(ocannl.linear(x, 2) + model.input("y", "1|3"))
+        with self.assertRaisesRegex(ocannl.Error, "shape error"):
+            model.load(path)  # there is no other
+        model.predict(ocannl.linear(x, 1, name="one"))(x=[[1, 2]])
+        model.save(path)
+        model.load(path)
+        with self.assertRaisesRegex(ocannl.Error, "shape error"):
+            misfits(x=[[1, 2]], y=[[1, 2, 3]])
+
 
 if __name__ == "__main__":
     unittest.main()
