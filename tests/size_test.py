@@ -64,7 +64,7 @@ ROOMS = {
     "ocannl/cuda": 2_900,
     "ocannl/emulation": 1_200,
     "ocannl/flags": 900,
-    "ocannl/fuzz": 9_900,
+    "ocannl/fuzz": 9_960,
     "ocannl/interp": 1_700,
     "ocannl/jit": 11_230,
     "ocannl/onnx": 8_420,
