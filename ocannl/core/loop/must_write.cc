@@ -111,26 +111,31 @@ MustWriteRegions::Box MustWriteRegions::Everything(BufferId buffer) const {
 
 bool MustWriteRegions::CoversBox(BufferId buffer, const Box& box) const {
   const auto boxes = boxes_.find(buffer);
-  if (boxes == boxes_.end()) return false;
-  const std::vector<Written>& all = boxes->second;
-  if (absl::c_any_of(all, [&](const Written& written) {
-        return Contains(written.box, box);
+  return boxes != boxes_.end() &&
+         CoveredBy(boxes->second, box, /*cuts=*/box.size());
+}
+
+// Whether several boxes cover one together, which is cut along up to `cuts`
+// axes: the parts that no box holds are covered along others.
+bool MustWriteRegions::CoveredBy(absl::Span<const Written> written,
+                                 const Box& box, size_t cuts) const {
+  if (absl::c_any_of(written, [&](const Written& one) {
+        return Contains(one.box, box);
       })) {
     return true;
   }
-  if (all.size() < 2) return false;
+  if (written.size() < 2 || cuts == 0) return false;
   for (size_t axis = 0; axis < box.size(); ++axis) {
-    if (CoversAlong(axis, all, box)) return true;
+    if (CoveredAlong(axis, written, box, cuts - 1)) return true;
   }
   return false;
 }
 
-// Whether several boxes cover one together, each a part of it along the axis.
 // Those of inner scopes, which only an iteration has written, do not join those
 // of outer ones.
-bool MustWriteRegions::CoversAlong(size_t axis,
-                                   absl::Span<const Written> written,
-                                   const Box& box) const {
+bool MustWriteRegions::CoveredAlong(size_t axis,
+                                    absl::Span<const Written> written,
+                                    const Box& box, size_t cuts) const {
   Lmad all = box[axis];  // for all values of what only this axis depends on
   const Affine first = all.first();
   for (const Affine::Term& term : first.terms()) {
@@ -140,21 +145,29 @@ bool MustWriteRegions::CoversAlong(size_t axis,
     if (axes == 1) all.Project(term.symbol, Range(term.symbol));
   }
   std::vector<std::pair<int64_t, int64_t>> parts;  // begin and end in its reach
-  Box others = box;
-  for (const Written& part : written) {
-    const Lmad& places = part.box[axis];
+  Box part = box;
+  for (const Written& one : written) {
+    const Lmad& places = one.box[axis];
     const Affine shift = places.first() + -1 * all.first();
     if (!shift.is_constant() || !places.is_interval()) continue;
-    others[axis] = places;
-    if (!Contains(part.box, others)) continue;
+    part[axis] = places;
+    if (!Contains(one.box, part)) continue;
     parts.emplace_back(shift.offset(), shift.offset() + places.reach());
   }
+  if (parts.empty()) return false;
+  parts.emplace_back(all.reach(), all.reach());
   absl::c_sort(parts);
   int64_t covered = 0;
   for (const auto& [begin, end] : parts) {
-    if (begin <= covered) covered = std::max(covered, end);
+    if (begin > covered) {
+      part[axis] = Lmad(all.first() + Affine(covered),
+                        std::min(begin, all.reach()) - covered);
+      if (!CoveredBy(written, part, cuts)) return false;
+    }
+    covered = std::max(covered, end);
+    if (covered >= all.reach()) break;
   }
-  return covered >= all.reach();
+  return true;
 }
 
 int64_t MustWriteRegions::Range(Symbol symbol) const {
