@@ -37,6 +37,66 @@ void Start(ProgramText& text, const Array& y, absl::string_view value) {
                text.Assign(y, Of(axes), text.Literal(value)));
 }
 
+// A tensor over some axes of another, which starts with its cells.
+struct Origin {
+  Array array;
+  std::vector<bool> has_axis;
+
+  Indices At(const Axes& axes) const {
+    Indices indices;
+    for (size_t k = 0; k < axes.size(); ++k) {
+      if (has_axis[k]) indices.push_back(axes[k]);
+    }
+    return indices;
+  }
+};
+
+std::vector<Origin> DeclareOrigins(ProgramText& text, const Extents& extents) {
+  std::vector<Origin> origins;
+  for (int64_t left = 1 + text.random().Below(2); left > 0; --left) {
+    std::vector<bool> has_axis;
+    Extents kept;
+    for (int64_t extent : extents) {
+      has_axis.push_back(!text.random().OneIn(3));
+      if (has_axis.back()) kept.push_back(extent);
+    }
+    origins.push_back(
+        {text.Declare(Role::kInOut, std::move(kept)), std::move(has_axis)});
+  }
+  return origins;
+}
+
+// Starts y with cells of `origins`, which change before and after that.
+void StartWith(ProgramText& text, const Array& y,
+               const std::vector<Origin>& origins) {
+  auto change_some = [&](absl::string_view value) {
+    for (const Origin& origin : origins) {
+      if (text.random().OneIn(2)) Start(text, origin.array, value);
+    }
+  };
+  change_some("3");
+  const Axes axes = text.NewAxes(y.extents);
+  const std::string value = text.Value(1, [&] {
+    const Origin& origin = text.random().Pick(origins);
+    return text.Read(origin.array, origin.At(axes));
+  });
+  text.AddNest(text.Ordered(axes), text.Assign(y, Of(axes), value));
+  change_some("2");
+}
+
+// Adds products of the cells of y to those of an origin.
+void AddTo(ProgramText& text, const Origin& origin, const Array& y) {
+  const Axes axes = text.NewAxes(y.extents);
+  const Axis step = text.NewAxis(1 + text.random().Below(3));
+  const Array w = text.Declare(Role::kIn, {step.extent});
+  const Indices at = origin.At(axes);
+  text.AddNest(text.Ordered(Joined(axes, {step})),
+               text.Assign(origin.array, at,
+                           absl::StrCat(text.Cell(origin.array, at), " + ",
+                                        text.Read(y, Of(axes)), " * ",
+                                        text.Read(w, {step}))));
+}
+
 struct Accumulation {
   absl::string_view start;
   absl::string_view value;  // $0: what there is, $1 and $2: operands
@@ -72,8 +132,17 @@ Array Accumulate(ProgramText& text, Role role, const Axes& kept,
                      text.Assign(y, Of(kept), finish)));
     return y;
   }
-  if (starts) Start(text, y, drawn.start);
+  std::vector<Origin> origins;
+  if (starts && text.Has(Policy::kInPlace) && random.OneIn(2)) {
+    origins = DeclareOrigins(text, y.extents);
+    StartWith(text, y, origins);
+  } else if (starts) {
+    Start(text, y, drawn.start);
+  }
   text.AddNest(text.Ordered(Joined(kept, reduced)), step);
+  for (const Origin& origin : origins) {
+    if (random.OneIn(2)) AddTo(text, origin, y);
+  }
   return y;
 }
 
