@@ -49,7 +49,8 @@ class InterruptTest(unittest.TestCase):
         sent = Signal(seconds)
         with self.assertRaises(KeyboardInterrupt):
             work()
-        self.assertLess(time.monotonic() - sent.time, 1)
+        # A second, and another one on a machine with much else to do.
+        self.assertLess(time.monotonic() - sent.time, 2)
 
     def test_a_compilation(self):
         model, h, loss = deep(tier="x86")
