@@ -57,7 +57,7 @@ ROOMS = {
     "ocannl/core/ops": 3_625,
     "ocannl/core/opt": 2_500,
     "ocannl/core/runtime": 4_170,
-    "ocannl/core/schedule": 11_960,
+    "ocannl/core/schedule": 12_000,
     "ocannl/core/shape": 4_275,
     "ocannl/core/tensor": 5_760,
     "ocannl/core/tiering": 3_400,
