@@ -9,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/opt/cost.h"
 #include "ocannl/core/schedule/cpu/nest_rewriter.h"
 #include "ocannl/core/schedule/cpu/tile_contract.h"
 
@@ -18,6 +19,13 @@ namespace {
 // Iterations of k whose rows of A are packed together: they fill cache lines
 // (`bazel run //experiments:bench -- --filter=gemm`, with A transposed).
 constexpr int64_t kCopiedSteps = 4;
+
+// Cost (opt/cost.h) from which on a statement of an epilogue is a loop over
+// rows of a tile that is stored: registers are free for it, and its code is in
+// cache. By `ocannl run product.ll --profile` of 1024 x 64 by 64 x 1024, of exp
+// (26) and tanh (39) with AVX2 0.98 and 1.02 of the time, sigmoid (60) 0.72,
+// gelu (67) 0.62; with AVX-512 0.99, 0.99, 0.88 and 0.85.
+constexpr int kCostlyEpilogue = 48;
 
 class ContractScheduler {
  public:
@@ -172,23 +180,32 @@ class ContractScheduler {
   // Lanes, unrolled loops, and accumulators in the place of the target.
   absl::Status Finish(const Microkernel& kernel) {
     const std::vector<NestLoop>& k = kernel.k;
+    const size_t in_registers = NumInRegisters(kernel);
     for (size_t at = 0; at < kernel.stmts.size(); ++at) {
       const std::vector<NestLoop>& loops = kernel.stmts[at];
-      const size_t first = at == tiled_.sum ? k.size() : 0;
+      const size_t first = at == tiled_.sum    ? k.size()
+                           : at < in_registers ? 0
+                                               : loops.size();
       for (size_t j = first; j + 1 < loops.size(); ++j) {
         OCANNL_RETURN_IF_ERROR(rewriter_.Unroll(loops[j]));
       }
       OCANNL_RETURN_IF_ERROR(rewriter_.Vectorize(loops.back()));
     }
-    NestRegion region = kernel.region();
+    BufferId sum = nest_.set.target.buffer;
+    NestRegion region = {kernel.stmts.front()[0].iterator,
+                         kernel.stmts[in_registers - 1][0].iterator};
+    if (ReadSum(in_registers)) {
+      const BufferId tile = rewriter_.program().buffers.next_id();
+      OCANNL_RETURN_IF_ERROR(rewriter_.Privatize(sum, kernel.region()));
+      sum = tile;
+    }
     std::vector<NestLoop> strips;
     if (!k.empty()) {
       OCANNL_ASSIGN_OR_RETURN(
           strips, rewriter_.StripMine(k.back(), plan_.tiles.unroll));
     }
     // What is left of the only reduced loop stands behind it.
-    if (strips.size() > 1 && k.size() == 1 &&
-        tiled_.sum + 1 == kernel.stmts.size()) {
+    if (strips.size() > 1 && k.size() == 1 && tiled_.sum + 1 == in_registers) {
       region.last = strips[1].iterator;
     }
     for (const NestLoop& strip : strips) {
@@ -197,7 +214,29 @@ class ContractScheduler {
     for (size_t j = 0; j < plan_.tiles.whole_loops && j + 1 < k.size(); ++j) {
       OCANNL_RETURN_IF_ERROR(rewriter_.Unroll(k[k.size() - 2 - j]));
     }
-    return rewriter_.Privatize(nest_.set.target.buffer, region);
+    return rewriter_.Privatize(sum, region);
+  }
+
+  // How many statements of a tile run while accumulators are in registers:
+  // those before the first costly one, if there are rows.
+  size_t NumInRegisters(const Microkernel& kernel) const {
+    if (kernel.stmts[0].size() == 1) return kernel.stmts.size();
+    for (size_t at = tiled_.sum + 1; at < kernel.stmts.size(); ++at) {
+      const ExprId value = epilogue_.sets[at - tiled_.sum - 1].value;
+      if (CostOf(rewriter_.program(), value) >= kCostlyEpilogue) return at;
+    }
+    return kernel.stmts.size();
+  }
+
+  // Whether statements of a tile from `first` on, of the epilogue, read the
+  // sum.
+  bool ReadSum(size_t first) const {
+    const auto users =
+        absl::MakeConstSpan(epilogue_.sets).subspan(first - tiled_.sum - 1);
+    return absl::c_any_of(users, [&](const Set& user) {
+      return absl::c_linear_search(ReadsOf(rewriter_.program(), user.value),
+                                   nest_.set.target);
+    });
   }
 
   // Blocks of a cascaded sum are added up in L1 where the cells of a tile are
