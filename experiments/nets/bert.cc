@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiments/nets/bert.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -177,7 +176,7 @@ absl::StatusOr<SentenceBert> SentenceBert::Load(const std::string& folder,
     return train::NetCode{.outputs = {vectors}, .inputs = {ids, mask}};
   };
   train::Model model;
-  const train::NetCode net = make(model, pieces.EncodeBatch({""}, 2));
+  const train::NetCode net = make(model, pieces.EncodeBatch({""}));
   OCANNL_RETURN_IF_ERROR(train::RestoreParams(folder + "/model.safetensors",
                                               model, net.outputs[0], context,
                                               BertFile()));
@@ -195,10 +194,8 @@ absl::StatusOr<NdArray> SentenceBert::Embed(
   if (texts.empty()) {
     return absl::InvalidArgumentError("there is no text; give one or more");
   }
-  const int64_t length = std::min(
-      (pieces_.LengthOf(texts) + kMultiple - 1) / kMultiple * kMultiple,
-      positions_);
-  const train::TokenBatch batch = pieces_.EncodeBatch(texts, length);
+  const train::TokenBatch batch =
+      pieces_.EncodeBatch(texts, {.most = positions_, .multiple = kMultiple});
   OCANNL_ASSIGN_OR_RETURN(std::vector<NdArray> vectors,
                           nets_.PredictAll({batch.ids, batch.mask}));
   return std::move(vectors[0]);

@@ -4,7 +4,6 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -29,10 +28,8 @@ std::pair<py::object, py::object> Encode(const WordPiece& pieces,
     Raise(absl::StrCat("most=", most, " and multiple=", multiple,
                        "; give 2 and 1 or more"));
   }
-  const int64_t longest = std::min(pieces.LengthOf(texts), most);
-  const int64_t padded = longest + (multiple - longest % multiple) % multiple;
   const train::TokenBatch batch =
-      pieces.EncodeBatch(texts, std::min(padded, most));
+      pieces.EncodeBatch(texts, {.most = most, .multiple = multiple});
   return {ToPython(batch.ids), ToPython(batch.mask)};
 }
 

@@ -83,8 +83,15 @@ TEST(WordPieceTest, LongWords) {
 TEST(WordPieceTest, Batches) {
   const WordPiece pieces = *WordPiece::Make(kPieces);
   const std::vector<std::string> texts = {"a b", "", "a a a a a"};
-  EXPECT_EQ(pieces.LengthOf(texts), 7);
-  const train::TokenBatch batch = pieces.EncodeBatch(texts, 5);
+  auto length = [&](const train::BatchLength& of) {
+    return pieces.EncodeBatch(texts, of).ids.dims()[1];
+  };
+  EXPECT_EQ(length({}), 7);
+  EXPECT_EQ(length({.multiple = 4}), 8);
+  EXPECT_EQ(length({.most = 6, .multiple = 4}), 6);
+  EXPECT_EQ(length({.most = 9, .multiple = 16}), 9);
+  EXPECT_THAT(pieces.EncodeBatch({}).ids.dims(), ElementsAre(0, 2));
+  const train::TokenBatch batch = pieces.EncodeBatch(texts, {.most = 5});
   EXPECT_THAT(batch.ids.dims(), ElementsAre(3, 5));
   EXPECT_THAT(batch.ids.values<int32_t>(),
               ElementsAre(2, 13, 20, 3, 0, 2, 3, 0, 0, 0, 2, 13, 13, 13, 3));

@@ -328,8 +328,7 @@ struct FineTuning {
     const auto options = *LoadBertOptions(folder + "/config.json");
     const std::vector<std::string> texts = {"the cat sleeps", "a dog runs.",
                                             "sleeping", "the run"};
-    const train::TokenBatch batch =
-        pieces.EncodeBatch(texts, pieces.LengthOf(texts));
+    const train::TokenBatch batch = pieces.EncodeBatch(texts);
     Graph& graph = model.graph;
     auto data = [&](const char* name, const NdArray& array) {
       return Data(graph, name, array, {.rows = {array.dims(), Dims{}, Dims{}}});

@@ -207,32 +207,40 @@ std::vector<int32_t> WordPiece::Encode(absl::string_view text) const {
 }
 
 TokenBatch WordPiece::EncodeBatch(absl::Span<const std::string> texts,
-                                  int64_t length) const {
-  CHECK(length >= 2) << "a text has [CLS] and [SEP]; its length is " << length;
-  const auto count = static_cast<int64_t>(texts.size());
-  TokenBatch batch{.ids = NdArray(DType::kI32, {count, length}),
-                   .mask = NdArray(DType::kF32, {count, length})};
-  auto* id = batch.ids.values<int32_t>().data();
-  auto* mask = batch.mask.values<float>().data();
-  for (const std::string& text : texts) {
-    std::vector<int32_t> ids = Encode(text);
-    ids.resize(std::min<size_t>(ids.size(), length - 2));
-    ids.insert(ids.begin(), first_);
-    ids.push_back(last_);
-    std::fill_n(mask, ids.size(), 1);
-    ids.resize(length, padding_);
-    id = std::copy(ids.begin(), ids.end(), id);
-    mask += length;
-  }
-  return batch;
+                                  const BatchLength& length) const {
+  std::vector<std::vector<int32_t>> encoded;
+  for (const std::string& text : texts) encoded.push_back(Encode(text));
+  return Batch(encoded, length);
 }
 
-int64_t WordPiece::LengthOf(absl::Span<const std::string> texts) const {
-  size_t longest = 0;
-  for (const std::string& text : texts) {
-    longest = std::max(longest, Encode(text).size());
+TokenBatch WordPiece::Batch(absl::Span<const std::vector<int32_t>> texts,
+                            const BatchLength& length) const {
+  const auto [most, multiple] = length;
+  CHECK(most >= 2 && multiple >= 1)
+      << "a text has [CLS] and [SEP], and a length is a multiple of 1 or more; "
+      << "most is " << most << " and multiple " << multiple;
+  int64_t longest = 2;
+  for (const std::vector<int32_t>& text : texts) {
+    longest = std::max<int64_t>(longest, text.size() + 2);
   }
-  return static_cast<int64_t>(longest) + 2;
+  longest = std::min(longest, most);
+  const int64_t padded =
+      std::min(longest + (multiple - longest % multiple) % multiple, most);
+  const auto count = static_cast<int64_t>(texts.size());
+  TokenBatch batch{.ids = NdArray(DType::kI32, {count, padded}),
+                   .mask = NdArray(DType::kF32, {count, padded})};
+  auto* id = batch.ids.values<int32_t>().data();
+  auto* mask = batch.mask.values<float>().data();
+  for (const std::vector<int32_t>& text : texts) {
+    const auto pieces = std::min<int64_t>(text.size(), padded - 2);
+    *id = first_;
+    *std::copy_n(text.begin(), pieces, id + 1) = last_;
+    std::fill(id + pieces + 2, id + padded, padding_);
+    std::fill_n(mask, pieces + 2, 1);
+    id += padded;
+    mask += padded;
+  }
+  return batch;
 }
 
 }  // namespace ocannl::train

@@ -5,7 +5,7 @@
 //   OCANNL_ASSIGN_OR_RETURN(const auto pieces, WordPiece::Load("vocab.txt"));
 //   auto ids = pieces.Encode("Unaffable!");  // of una, ##ffa, ##ble and !
 //   const std::vector<std::string> texts = {"One.", "Two words."};
-//   const TokenBatch batch = pieces.EncodeBatch(texts, 16);
+//   const TokenBatch batch = pieces.EncodeBatch(texts, {.most = 16});
 //
 // Words are cut at blanks and at punctuation, each sign of which is a word, as
 // each CJK ideograph is. Other control characters, U+FFFD and bytes that are no
@@ -44,6 +44,13 @@ struct TokenBatch {
   NdArray mask;  // f32 [texts, length]: 1 for a token, 0 for padding
 };
 
+// The length of a batch is that of its longest text, raised to a multiple:
+// fewer lengths are compiled fewer times.
+struct BatchLength {
+  int64_t most = 512;    // tokens, 2 or more; longer texts are cut
+  int64_t multiple = 1;  // 1 or more, but `most` is not exceeded
+};
+
 class WordPiece {
  public:
   // A file with a piece in each line, whose id is the number of the line, from
@@ -62,14 +69,14 @@ class WordPiece {
   // special piece.
   std::vector<int32_t> Encode(absl::string_view text) const;
 
-  // [CLS], the pieces of a text, cut to the length, and [SEP]. The length, 2 or
-  // more, is that of each text with its padding; it is the caller's fault if it
-  // is less.
+  // [CLS], the pieces of a text, and [SEP] for each text. It is the caller's
+  // fault if a number of `length` is less than its comment says.
   TokenBatch EncodeBatch(absl::Span<const std::string> texts,
-                         int64_t length) const;
+                         const BatchLength& length = {}) const;
 
-  // How many tokens the longest of the texts has, with [CLS] and [SEP].
-  int64_t LengthOf(absl::Span<const std::string> texts) const;
+  // The same of texts that Encode has cut into pieces.
+  TokenBatch Batch(absl::Span<const std::vector<int32_t>> texts,
+                   const BatchLength& length = {}) const;
 
  private:
   WordPiece(std::vector<std::string> pieces, const WordPieceOptions& options)
