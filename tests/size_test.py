@@ -69,9 +69,9 @@ ROOMS = {
     "ocannl/jit": 11_230,
     "ocannl/onnx": 8_420,
     "ocannl/tiers": 1_300,
-    "ocannl/train": 20_200,
+    "ocannl/train": 20_800,
     "ocannl/tune": 2_350,
-    "python/native": 3_500,
+    "python/native": 3_560,
     "python/tests": 60,
 }
 
