@@ -81,7 +81,8 @@
 #include "ocannl/train/parallel/round_robin.h"         // RoundRobin
 #include "ocannl/train/run/debug.h"                    // EnableAllDebugs
 #include "ocannl/train/run/predict.h"                  // Predictor
-#include "ocannl/train/run/run.h"              // SyncRun, ForwardAndForget
-#include "ocannl/train/run/sequential_loop.h"  // SequentialLoop
+#include "ocannl/train/run/run.h"                // SyncRun, ForwardAndForget
+#include "ocannl/train/run/sequential_loop.h"    // SequentialLoop
+#include "ocannl/train/text/sentence_encoder.h"  // SentenceEncoder
 
 #endif  // OCANNL_OCANNL_H_

@@ -147,6 +147,10 @@ extern Tensor embedding;
 extern std::string text;
 extern Names names;
 """,
+    "ocannl/train/text/bert.h": """
+extern Tensor mask;
+extern Training training;
+""",
     "ocannl/train/data/data_loader.h": """
 extern NdArray images, classes;
 extern int64_t steps_done;
@@ -259,6 +263,7 @@ TEXT = {
     "ocannl/core/tensor/initializer.h": ["a: 2 *. uniform(1"],
     "ocannl/core/tensor/memory_mode.h": ["a parameter asks f"],
     "ocannl/core/tensor/shape.h": ['"2|3->4" is a batc'],
+    "ocannl/train/text/sentence_encoder.h": ["config.json       "],
     "ocannl/print_tree.h": ["loss = relu(h) ++", "w: parameter"],
     "ocannl/tiers/tiers.h": ["interp"],
     "ocannl/train/blocks/call.h": ["shape error in `ex"],
