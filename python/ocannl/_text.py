@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from typing import List, Sequence, Tuple, Union
+from typing import Any, List, Sequence, Tuple, Union
 
 from ocannl import _native
 from ocannl._errors import Error, checked
@@ -57,6 +57,49 @@ class WordPiece:
         return self._native.size()
 
 
+class SentenceEncoder:
+    """Sentences as vectors, by a BERT of a folder of sentence-transformers.
+
+        encoder = ocannl.SentenceEncoder("all-MiniLM-L6-v2")
+        vectors = np.asarray(encoder(["A cat.", "A dog."]))
+        similarity = vectors @ vectors.T
+
+    The folder has config.json, vocab.txt and model.safetensors. Its vectors are
+    means over tokens; other models are errors.
+    """
+
+    __slots__ = ("_native",)
+
+    @checked
+    def __init__(self, folder: Path, *, tier: str = "auto",
+                 threads: int = 0) -> None:
+        self._native = _native.SentenceEncoder(os.fspath(folder), tier, threads)
+
+    @checked
+    def __call__(self, texts: Union[str, Sequence[str]], *,
+                 batch: int = 32) -> _native.Array:
+        """A row of length 1 for each text, f32 (texts, size). Texts are cut to
+        max_length tokens, and texts of similar lengths are computed together:
+        up to `batch`."""
+        given = [texts] if isinstance(texts, str) else list(texts)
+        return self._native.embed(given, batch)
+
+    @checked
+    def embed_tokens(self, ids: Any, mask: Any) -> _native.Array:
+        """The same for what WordPiece gives: i32 and f32 (texts, length)."""
+        return self._native.embed_tokens(ids, mask)
+
+    @property
+    def size(self) -> int:
+        """The number of cells of a vector."""
+        return self._native.size()
+
+    @property
+    def max_length(self) -> int:
+        """Tokens of the longest text that is not cut."""
+        return self._native.max_length()
+
+
 def bert_rules() -> List[Tuple[str, str]]:
     """Rules for Model.load(..., rename=) of a BertModel of Hugging Face: for
     embeddings called "word", "position" and "type", their layer_norm "norm",
@@ -64,4 +107,4 @@ def bert_rules() -> List[Tuple[str, str]]:
     return _native.bert_rules()
 
 
-__all__ = ["WordPiece", "bert_rules"]
+__all__ = ["SentenceEncoder", "WordPiece", "bert_rules"]

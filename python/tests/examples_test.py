@@ -33,6 +33,10 @@ def write_bert(folder):
              "fish", "."]
     (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
     size, hidden = 384, 1536
+    (folder / "config.json").write_text(json.dumps({
+        "model_type": "bert", "vocab_size": 30522, "hidden_size": size,
+        "max_position_embeddings": 512, "num_hidden_layers": 6,
+        "num_attention_heads": 12, "intermediate_size": hidden}))
     dims = {f"embeddings.{name}_embeddings.weight": (count, size)
             for name, count in (("word", 30522), ("position", 512),
                                 ("token_type", 2))}

@@ -56,7 +56,11 @@ class WordPieceTest(unittest.TestCase):
                 (lambda: pieces("a", most=1), "most=1"),
                 (lambda: pieces("a", multiple=0), "multiple=0"),
                 (lambda: pieces.piece(9), "the last one is 8"),
-                (lambda: pieces.piece(-1), "no piece -1")):
+                (lambda: pieces.piece(-1), "no piece -1"),
+                (lambda: ocannl.SentenceEncoder(TEMP / "none"),
+                 "none/config.json"),
+                (lambda: ocannl.SentenceEncoder(3), "`folder` is 3"),
+                (lambda: ocannl.SentenceEncoder(TEMP, tier="x87"), "x87")):
             with self.assertRaisesRegex((ocannl.Error, TypeError), pattern):
                 call()
 
