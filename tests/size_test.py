@@ -66,7 +66,7 @@ ROOMS = {
     "ocannl/flags": 900,
     "ocannl/fuzz": 9_960,
     "ocannl/interp": 1_700,
-    "ocannl/jit": 11_230,
+    "ocannl/jit": 11_480,
     "ocannl/onnx": 8_420,
     "ocannl/tiers": 1_300,
     "ocannl/train": 20_800,
