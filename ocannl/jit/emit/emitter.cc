@@ -343,6 +343,9 @@ void Emitter::EmitEndWhen(const Inst&) { assembler_.bind(when_end_); }
 
 void Emitter::EmitSourceLoc(const Inst&) {}  // for listings and debuggers
 void Emitter::EmitNop(const Inst&) {}
+void Emitter::EmitPrefetch(const Inst& inst) {
+  assembler_.prefetcht1(At(inst.memory));
+}
 void Emitter::EmitFence(const Inst&) { assembler_.sfence(); }
 
 void Emitter::EmitPool() {

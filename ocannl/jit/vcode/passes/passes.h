@@ -85,6 +85,15 @@ void Legalize(Nest& nest, Isa isa);
 //         r9 = add r8, r10
 void RematerializeLoads(Nest& nest, Isa isa);
 
+// Software prefetching (Mowry, Lam and Gupta 1992): a loop that computes with a
+// strip of an operand reads the lines of the next strip into L2, evenly in its
+// iterations. The strip is contiguous, such as rows of a matrix, whose many
+// streams hardware prefetchers lose. It takes more bytes than stay in caches.
+//
+//   loop i1 { loop i2 { ... fma ..., [p0, stride 0] } }
+//     ->  loop i1 { loop i2 { prefetch [p1 + 36864]  ... } }
+void PrefetchStrips(Nest& nest, Isa isa);
+
 // To hoist a constant (loop-invariant code motion), which a loop has as an
 // operand or copies, is to load it before. The outermost loop in which the
 // register pressure leaves some free counts, and the most frequent constants

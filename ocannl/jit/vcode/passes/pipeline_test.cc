@@ -46,12 +46,12 @@ TEST(PipelineTest, NamesItsPasses) {
                              names.emplace_back(pass);
                            })
                   .ok());
-  EXPECT_THAT(
-      names,
-      ElementsAre("select", "interleave", "transpose", "fuse_or_and",
-                  "pair_extremes", "fuse_negations", "dead_code",
-                  "fold_inserts", "fold_loads", "legalize",
-                  "rematerialize_loads", "hoist_constants", "stream_stores"));
+  EXPECT_THAT(names,
+              ElementsAre("select", "interleave", "transpose", "fuse_or_and",
+                          "pair_extremes", "fuse_negations", "dead_code",
+                          "fold_inserts", "fold_loads", "legalize",
+                          "rematerialize_loads", "prefetch_strips",
+                          "hoist_constants", "stream_stores"));
 }
 
 TEST(PipelineTest, LeavesPassesOut) {
@@ -67,9 +67,10 @@ TEST(PipelineTest, LeavesPassesOut) {
                   skip)
                   .ok());
   EXPECT_THAT(
-      names, ElementsAre("select", "interleave", "fuse_or_and", "pair_extremes",
-                         "fuse_negations", "dead_code", "fold_inserts",
-                         "legalize", "rematerialize_loads", "stream_stores"));
+      names,
+      ElementsAre("select", "interleave", "fuse_or_and", "pair_extremes",
+                  "fuse_negations", "dead_code", "fold_inserts", "legalize",
+                  "rematerialize_loads", "prefetch_strips", "stream_stores"));
 }
 
 // The second one is the first with other names; the rest read other buffers, in
