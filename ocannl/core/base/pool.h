@@ -12,8 +12,10 @@
 #ifndef OCANNL_CORE_BASE_POOL_H_
 #define OCANNL_CORE_BASE_POOL_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -97,10 +99,11 @@ class InternPool {
   // The id of `value`, which is stored unless an equal one already is.
   IdType Add(T value);
 
-  // An id of no value ends the process: noexcept meets the exception of at().
-  const T& operator[](IdType id) const noexcept {
+  // An id of no value ends the process.
+  const T& operator[](IdType id) const {
     const auto index = static_cast<uint32_t>(id.index);
-    return blocks_.at(index / kBlock).at(index % kBlock);
+    if (index >= static_cast<uint32_t>(size_)) std::terminate();
+    return blocks_[index / kBlock][index % kBlock];
   }
 
   int32_t size() const { return size_; }
@@ -109,6 +112,7 @@ class InternPool {
   // Values are in blocks, which stay where they are. A std::deque would be
   // that, too, but it allocates when it is empty and when it is moved.
   static constexpr uint32_t kBlock = 16;
+  using Block = std::unique_ptr<T[]>;
   // A pool of so few values is searched without a hash table.
   static constexpr int32_t kFew = 8;
 
@@ -127,7 +131,7 @@ class InternPool {
   }
   IdType Append(T value);
 
-  std::vector<std::vector<T>> blocks_;  // of a capacity of kBlock
+  std::vector<Block> blocks_;
   int32_t size_ = 0;
   absl::flat_hash_set<Slot, typename Slot::Hash, typename Slot::Equal>
       ids_;  // empty: at most kFew values
@@ -137,8 +141,12 @@ template <class IdType, class T>
 InternPool<IdType, T>::InternPool() = default;
 template <class IdType, class T>
 InternPool<IdType, T>::InternPool(const InternPool& other)
-    : blocks_(other.blocks_), size_(other.size_), ids_(other.ids_) {
-  if (!blocks_.empty()) blocks_.back().reserve(kBlock);
+    : size_(other.size_), ids_(other.ids_) {
+  blocks_.reserve(other.blocks_.size());
+  for (const Block& block : other.blocks_) {
+    blocks_.push_back(std::make_unique<T[]>(kBlock));
+    std::copy_n(block.get(), kBlock, blocks_.back().get());
+  }
 }
 template <class IdType, class T>
 InternPool<IdType, T>::InternPool(InternPool&& other) noexcept
@@ -163,10 +171,9 @@ InternPool<IdType, T>::~InternPool() = default;
 
 template <class IdType, class T>
 IdType InternPool<IdType, T>::Append(T value) {
-  if (blocks_.empty() || blocks_.back().size() == kBlock) {
-    blocks_.emplace_back().reserve(kBlock);
-  }
-  blocks_.back().push_back(std::move(value));
+  const uint32_t place = size_ % kBlock;
+  if (place == 0) blocks_.push_back(std::make_unique<T[]>(kBlock));
+  blocks_.back()[place] = std::move(value);
   return {size_++};
 }
 
@@ -180,11 +187,12 @@ IdType InternPool<IdType, T>::Add(T value) {
     for (IdType id : IdRange<IdType>{{size_}}) ids_.insert({HashOf(id), id});
   }
   const auto hash = static_cast<uint32_t>(PoolHash<T>()(value));
-  const auto known = ids_.find(Key{hash, value, *this});
-  if (known != ids_.end()) return known->id;
-  const IdType id = Append(std::move(value));
-  ids_.insert({hash, id});
-  return id;
+  return ids_
+      .lazy_emplace(Key{hash, value, *this},
+                    [&](const auto& emplace) {
+                      emplace(Slot{hash, Append(std::move(value))});
+                    })
+      ->id;
 }
 
 }  // namespace ocannl
