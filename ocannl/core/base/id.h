@@ -69,6 +69,66 @@ class IdVector : public Base {
   IdRange<IdType> ids() const { return {next_id()}; }
 };
 
+// A map from ids, in an array: for one that has most ids up to its greatest.
+template <class IdType, class T>
+class IdMap {
+ public:
+  using value_type = std::pair<IdType, T>;  // of no id: it has none there
+
+  template <class Value>
+  struct Iterator {
+    Value* at;
+    Value* stop;
+    Value& operator*() const { return *at; }
+    Value* operator->() const { return at; }
+    void operator++() {
+      do ++at;
+      while (at != stop && !at->first.valid());
+    }
+    friend bool operator==(const Iterator&, const Iterator&) = default;
+  };
+
+  bool contains(IdType id) const {
+    return static_cast<uint32_t>(id.index) < slots_.size() &&
+           slots_[id.index].first.valid();
+  }
+  // An id that it does not have ends the process.
+  const T& at(IdType id) const noexcept {
+    return slots_.at(contains(id) ? id.index : slots_.size()).second;
+  }
+  T& operator[](IdType id) {
+    const auto place = static_cast<uint32_t>(id.index);
+    if (place >= slots_.size()) slots_.resize(place + 1);
+    slots_[place].first = id;
+    return slots_[place].second;
+  }
+  void erase(IdType id) {
+    if (contains(id)) slots_[id.index] = {};
+  }
+
+  auto find(IdType id) const { return From(contains(id) ? id.index : Stop()); }
+  auto begin() const {
+    size_t first = 0;
+    while (first < Stop() && !slots_[first].first.valid()) ++first;
+    return From(first);
+  }
+  auto end() const { return From(Stop()); }
+  bool empty() const { return begin() == end(); }
+  size_t size() const {
+    size_t count = 0;
+    for (const value_type& slot : slots_) count += slot.first.valid() ? 1 : 0;
+    return count;
+  }
+
+ private:
+  size_t Stop() const { return slots_.size(); }
+  Iterator<const value_type> From(size_t place) const {
+    return {slots_.data() + place, slots_.data() + Stop()};
+  }
+
+  std::vector<value_type> slots_;
+};
+
 // The id of a value that is elsewhere, in a hash set of ids, where a key finds
 // it: {hash, ...} with `IsOf(id)`. Both know the hash: growing reads no value.
 template <class IdType>

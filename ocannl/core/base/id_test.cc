@@ -50,5 +50,25 @@ TEST(IdVectorTest, IsIndexedByItsOwnIdsOnly) {
   EXPECT_FALSE(IndexesLetters<int>);
 }
 
+TEST(IdMapTest, HasWhatItWasGiven) {
+  IdMap<LetterId, char> letters;
+  EXPECT_TRUE(letters.empty());
+  EXPECT_TRUE(letters.find({0}) == letters.end());
+  letters[{3}] = 'd';
+  letters[{1}] = 'b';
+  EXPECT_TRUE(letters.contains({3}));
+  EXPECT_FALSE(letters.contains({2}));
+  EXPECT_FALSE(letters.contains({4}));
+  EXPECT_FALSE(letters.contains({}));
+  EXPECT_EQ(letters.find({3})->second, 'd');
+  std::string all;
+  for (const auto& [id, letter] : letters) all += letter;
+  EXPECT_EQ(all, "bd");
+  letters.erase({1});
+  EXPECT_EQ(letters.size(), 1u);
+  EXPECT_EQ(letters.at({3}), 'd');
+  EXPECT_DEATH(letters.at({1}), "");
+}
+
 }  // namespace
 }  // namespace ocannl

@@ -97,13 +97,18 @@ class Inference {
   absl::Status AddTo(Shapes& shapes) const {
     OCANNL_RETURN_IF_ERROR(
         InferBases(graph_, problem_, axes_, sizes_, shapes.bases));
-    for (TensorId id : problem_.nodes) {
+    // From the last: the table of shapes is allocated once.
+    for (size_t k = problem_.nodes.size(); k-- > 0;) {
+      const TensorId id = problem_.nodes[k];
       const auto* dim = std::get_if<DimSource>(&graph_[id].source);
       if (dim != nullptr && !dim->name.empty() && !shapes.contains(id)) {
         shapes.names[dim->of][dim->name] =
             NumElements(Sizes(SpecName{dim->of, dim->name}));
       }
-      for (RowKind kind : kRowKinds) shapes[id][kind] = Sizes({id, kind});
+      Shape& shape = shapes[id];
+      for (size_t row = 0; row < shape.rows.size(); ++row) {
+        shape.rows[row] = SizesOf(axes_[3 * k + row]);
+      }
     }
     for (const auto& [node, names] : slots_.names()) {
       for (const auto& [name, axis] : names) {
@@ -118,6 +123,7 @@ class Inference {
 
   Dims SizesOf(absl::Span<const int> axes) const {
     Dims sizes;
+    sizes.reserve(axes.size());
     for (int axis : axes) sizes.push_back(sizes_.Size(axis));
     return sizes;
   }

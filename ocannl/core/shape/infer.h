@@ -16,12 +16,13 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "ocannl/core/base/id.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/shape.h"
 
 namespace ocannl {
 
-struct Shapes : absl::flat_hash_map<TensorId, Shape> {
+struct Shapes : IdMap<TensorId, Shape> {
   // For each operation, the sizes of the names in the axes that its spec
   // computes: in "2*o+k => o" the sizes of o and k. A part without cells has 0.
   // Also the sizes of names and row variables that an EmbedDim asks for.

@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "ocannl/core/base/id.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/shape/rank.h"
 #include "ocannl/core/shape/rules.h"
@@ -43,7 +44,7 @@ struct Problem {
 };
 
 // Shapes of earlier inferences.
-using GivenShapes = absl::flat_hash_map<TensorId, Shape>;
+using GivenShapes = IdMap<TensorId, Shape>;
 
 // Which initialisers of parameters count.
 enum class FirstValues : uint8_t {
