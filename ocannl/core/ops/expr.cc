@@ -7,7 +7,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/ops/number.h"
@@ -94,25 +93,17 @@ Expr Bitcast(Expr a, DType dtype) {
 
 void WalkNodes(const ExprPool& pool, ExprId root,
                absl::FunctionRef<void(const ExprNode&)> visit) {
-  constexpr size_t kFew = 16;
-  absl::InlinedVector<ExprId, kFew> few;  // that are seen, and then more
-  NodeMap<bool> more;
-  auto is_new = [&](ExprId id) {
-    if (absl::c_linear_search(few, id)) return false;
-    if (few.size() == kFew) return more.emplace(id, true);
-    few.push_back(id);
-    return true;
-  };
-  absl::InlinedVector<ExprId, 32> stack = {root};
-  while (!stack.empty()) {
-    const ExprNode& node = pool[stack.back()];
-    stack.pop_back();
+  NodeMap<bool> seen;
+  absl::InlinedVector<ExprId, 32> stack;
+  for (ExprId next = root;; next = stack.back(), stack.pop_back()) {
+    const ExprNode& node = pool[next];
     visit(node);
-    const Apply* apply = std::get_if<Apply>(&node);
-    if (apply == nullptr) continue;
-    for (ExprId arg : apply->args) {
-      if (is_new(arg)) stack.push_back(arg);
+    if (const Apply* apply = std::get_if<Apply>(&node)) {
+      for (ExprId arg : apply->args) {
+        if (seen.emplace(arg, true)) stack.push_back(arg);
+      }
     }
+    if (stack.empty()) return;
   }
 }
 

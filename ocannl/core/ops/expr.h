@@ -23,14 +23,11 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/dtype.h"
-#include "ocannl/core/base/id.h"
 #include "ocannl/core/base/pool.h"
+#include "ocannl/core/ops/node_map.h"
 #include "ocannl/core/ops/op.h"
 
 namespace ocannl {
-
-struct ExprTag;
-using ExprId = Id<ExprTag>;
 
 // A number by its bits, so that -0 and 0 differ; every NaN has the same bits.
 struct Constant {
@@ -113,55 +110,6 @@ Expr Bitcast(Expr a, DType dtype);
 // Calls `visit` with `root` and each node below it, each once.
 void WalkNodes(const ExprPool& pool, ExprId root,
                absl::FunctionRef<void(const ExprNode&)> visit);
-
-// A map from nodes: a hash table with linear probing (Knuth, volume 3, 6.4)
-// that begins without memory, as most expressions are small.
-template <class Value>
-class NodeMap {
- public:
-  bool contains(ExprId id) const {
-    return size_ > 0 && slots_[SlotOf(id)].first.valid();
-  }
-  // A node that it does not have ends the process.
-  const Value& at(ExprId id) const noexcept {
-    return slots_.at(contains(id) ? SlotOf(id) : slots_.size()).second;
-  }
-
-  // Whether it did not have `id`.
-  bool emplace(ExprId id, Value value) {
-    if (2 * size_ >= slots_.size()) Grow();
-    Slot& slot = slots_[SlotOf(id)];
-    if (slot.first.valid()) return false;
-    slot = {id, std::move(value)};
-    ++size_;
-    return true;
-  }
-
- private:
-  using Slot = std::pair<ExprId, Value>;
-
-  // The slot that has `id`, or the empty one that it gets.
-  size_t SlotOf(ExprId id) const {
-    size_t k = (static_cast<uint32_t>(id.index) * 0x9E3779B1u) >> shift_;
-    while (slots_[k].first.valid() && slots_[k].first != id) {
-      k = (k + 1) & (slots_.size() - 1);
-    }
-    return k;
-  }
-
-  void Grow() {
-    auto before = std::exchange(slots_, {});
-    slots_.resize(before.empty() ? 32 : 2 * before.size());
-    --shift_;
-    for (Slot& slot : before) {
-      if (slot.first.valid()) slots_[SlotOf(slot.first)] = std::move(slot);
-    }
-  }
-
-  absl::InlinedVector<Slot, 32> slots_;
-  size_t size_ = 0;
-  int shift_ = 28;  // 32 less the binary logarithm of the number of slots
-};
 
 // Calls `visit` with `root` and each node below it, operands before what uses
 // them, but for those that `done` has; it then has what `visit` returned. The

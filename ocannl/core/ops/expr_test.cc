@@ -91,6 +91,22 @@ TEST(ExprTest, ConversionsToTheSameTypeVanish) {
   EXPECT_EQ(Root(Bitcast(x, DType::kU32)).op, Op::kBitcast);
 }
 
+TEST(NodeMapTest, HasWhatItWasGiven) {
+  NodeMap<int> map;
+  for (int count = 0; count < 1000; ++count) {
+    const ExprId id = {count * 37 % 1000};
+    EXPECT_FALSE(map.contains(id));
+    EXPECT_TRUE(map.emplace(id, count));
+    EXPECT_FALSE(map.emplace(id, -1));
+    ++map[id];
+  }
+  for (int count = 0; count < 1000; ++count) {
+    EXPECT_EQ(map.at({count * 37 % 1000}), count + 1);
+  }
+  EXPECT_EQ(map[{1000}], 0);
+  EXPECT_DEATH(map.at({1001}), "");
+}
+
 TEST(ExprDeathTest, WrongTypesAreOurFault) {
   ExprPool pool;
   Expr x = MakeLeaf(pool, DType::kF32, 0);

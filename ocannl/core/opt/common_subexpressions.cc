@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/depth.h"
@@ -33,37 +34,38 @@ class SubexpressionBinder {
   }
 
  private:
-  // How many operations of `root` use each operation.
-  absl::flat_hash_map<ExprId, int> CountUses(ExprId root) const {
-    absl::flat_hash_map<ExprId, int> uses = {{root, 1}};
-    std::vector<ExprId> stack = {root};
+  // Counts the uses of each node of `root`. Whether an operation has several.
+  bool CountUses(ExprId root, NodeMap<int>& uses) const {
+    bool shares = false;
+    uses[root] = 1;
+    absl::InlinedVector<ExprId, 32> stack = {root};
     while (!stack.empty()) {
       const Apply* apply = std::get_if<Apply>(&program_.exprs[stack.back()]);
       stack.pop_back();
       if (apply == nullptr) continue;
       for (ExprId arg : apply->args) {
-        if (uses[arg]++ == 0) stack.push_back(arg);
+        if (uses[arg]++ == 0) {
+          stack.push_back(arg);
+        } else if (std::holds_alternative<Apply>(program_.exprs[arg])) {
+          shares = true;
+        }
       }
     }
-    return uses;
+    return shares;
   }
 
   // `root` with each operation of several uses replaced by a local, whose
   // declaration is appended to `stmts`.
   ExprId Bind(ExprId root, std::vector<Stmt>& stmts) {
     if (std::holds_alternative<Leaf>(program_.exprs[root])) return root;
-    const absl::flat_hash_map<ExprId, int> uses = CountUses(root);
-    const bool shares = absl::c_any_of(uses, [&](const auto& id_and_count) {
-      const auto& [id, count] = id_and_count;
-      return count > 1 && std::holds_alternative<Apply>(program_.exprs[id]);
-    });
-    if (!shares) return root;
+    NodeMap<int> uses;
+    if (!CountUses(root, uses)) return root;
     absl::flat_hash_map<ExprId, ExprId> bound;
     return BindNode(root, uses, bound, stmts);
   }
 
   // Operands left to right, so that declarations come in the order of text.
-  ExprId BindNode(ExprId id, const absl::flat_hash_map<ExprId, int>& uses,
+  ExprId BindNode(ExprId id, const NodeMap<int>& uses,
                   absl::flat_hash_map<ExprId, ExprId>& bound,
                   std::vector<Stmt>& stmts) {
     auto known = bound.find(id);
