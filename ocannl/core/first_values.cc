@@ -60,6 +60,7 @@ std::vector<Group> GroupsOf(const Graph& graph, const Shapes& shapes,
       continue;
     }
     std::vector<int64_t> form = std::move(plain->form);
+    form.reserve(form.size() + 16);
     form.push_back(static_cast<int64_t>(graph[id].dtype));
     form.push_back(static_cast<int64_t>(graph[id].memory->mode));
     for (RowKind kind : kRowKinds) {

@@ -216,12 +216,12 @@ bool IsOpenGradient(const Array& array) {
 
 std::string RoutineName(const Assignments& code) {
   if (!code.name.empty()) return code.name;
-  std::string name = "code";
+  const Assign* last = nullptr;
   for (const Assignment& each : code.list) {
-    if (const auto* assign = std::get_if<Assign>(&each)) {
-      name = absl::StrCat(code.arrays[assign->lhs].name, "_code");
-    }
+    if (const auto* assign = std::get_if<Assign>(&each)) last = assign;
   }
+  std::string name = "code";
+  if (last != nullptr) name = code.arrays[last->lhs].name + "_code";
   for (char& c : name) {
     if (!absl::ascii_isalnum(c)) c = '_';
   }

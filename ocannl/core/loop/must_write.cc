@@ -68,39 +68,44 @@ bool MustWriteRegions::IsForGood(BufferId buffer) const {
   return scopes_.size() == 1 && !IsOfNest(program_.buffers[buffer].role);
 }
 
+void MustWriteRegions::SetWhole(BufferId buffer) {
+  if (buffer >= whole_.next_id()) whole_.resize(program_.buffers.size());
+  whole_[buffer] = true;
+}
+
 void MustWriteRegions::Write(const Access& cell) {
-  if (whole_.contains(cell.buffer)) return;
+  if (IsWhole(cell.buffer)) return;
   if (IsForGood(cell.buffer) &&
       NumElements(program_.buffers[cell.buffer].dims) == 1) {
-    whole_.insert(cell.buffer);
+    SetWhole(cell.buffer);
     return;
   }
   Add(cell.buffer, BoxOf(cell));
 }
 
 void MustWriteRegions::WriteAll(BufferId buffer) {
-  if (whole_.contains(buffer)) return;
+  if (IsWhole(buffer)) return;
   if (IsForGood(buffer)) {
-    whole_.insert(buffer);
+    SetWhole(buffer);
     return;
   }
   Add(buffer, Everything(buffer));
 }
 
 bool MustWriteRegions::Covers(const Access& cell) const {
-  return whole_.contains(cell.buffer) || CoversBox(cell.buffer, BoxOf(cell));
+  return IsWhole(cell.buffer) || CoversBox(cell.buffer, BoxOf(cell));
 }
 
 bool MustWriteRegions::Covers(const Lookup& lookup) const {
   const BufferId buffer = lookup.cell.buffer;
-  if (whole_.contains(buffer)) return true;
+  if (IsWhole(buffer)) return true;
   Box box = BoxOf(lookup.cell);  // from 0 on the axis
   box[lookup.axis] = Lmad(0, program_.buffers[buffer].dims[lookup.axis]);
   return CoversBox(buffer, box);
 }
 
 bool MustWriteRegions::CoversAll(BufferId buffer) const {
-  return whole_.contains(buffer) || CoversBox(buffer, Everything(buffer));
+  return IsWhole(buffer) || CoversBox(buffer, Everything(buffer));
 }
 
 MustWriteRegions::Box MustWriteRegions::Everything(BufferId buffer) const {

@@ -23,7 +23,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "ocannl/core/index/lmad.h"
 #include "ocannl/core/loop/loop.h"
@@ -80,12 +79,16 @@ class MustWriteRegions {
   bool IsForGood(BufferId buffer) const;
   void ForgetPrivate();
   Box BoxOf(const Access& cell) const;
+  bool IsWhole(BufferId buffer) const {
+    return buffer < whole_.next_id() && whole_[buffer];
+  }
+  void SetWhole(BufferId buffer);
   Box Everything(BufferId buffer) const;
 
   const LoopProgram& program_;
   // Buffers all of which is written, by one statement outside of loops: most of
   // many small nests. No box is kept of them.
-  absl::flat_hash_set<BufferId> whole_;
+  IdVector<BufferId, bool> whole_;
   absl::flat_hash_map<IteratorId, int64_t> extents_;  // of every loop so far
   std::vector<Scope> scopes_;
   // Of buffers that were written; those of outer scopes first.

@@ -29,8 +29,8 @@ class Liveness {
       // Whoever runs the program reads the others.
       if (!IsScratch(program_.buffers[k].role)) ++readers_[Number(k)];
     }
-    std::vector<size_t> dead;
-    for (size_t k = 0; k < readers_.size(); ++k) {
+    std::vector<uint32_t> dead;
+    for (uint32_t k = 0; k < readers_.size(); ++k) {
       if (readers_[k] == 0) dead.push_back(k);
     }
     are_all_live_ = dead.empty();
@@ -88,10 +88,10 @@ class Liveness {
 
   const LoopProgram& program_;
   const size_t num_buffers_;
-  using Numbers = absl::InlinedVector<size_t, 2>;
+  using Numbers = absl::InlinedVector<uint32_t, 4>;
   std::vector<int> readers_;      // of each buffer and local
   std::vector<Numbers> writers_;  // of each: the numbers of stores
-  std::vector<size_t> reads_;     // of all stores, but of their own cells
+  std::vector<uint32_t> reads_;   // of all stores, but of their own cells
   std::vector<size_t> first_read_ = {0};  // of each store, in reads_
   bool are_all_live_ = false;
 };

@@ -147,11 +147,11 @@ class Virtualizer {
   static constexpr absl::string_view kSeveralSteps =
       "its cells are set in more than one step, as those of a sum are";
 
-  using Places = absl::InlinedVector<size_t, 2>;  // top-level statements
+  using Places = absl::InlinedVector<uint32_t, 4>;  // top-level statements
 
   std::vector<Stmt>& stmts() { return program_.body.stmts; }
 
-  static void AddPlace(size_t place, Places& places) {
+  static void AddPlace(uint32_t place, Places& places) {
     if (places.empty() || places.back() != place) places.push_back(place);
   }
 

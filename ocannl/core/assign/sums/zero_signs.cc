@@ -41,14 +41,14 @@ OfSources VisibleSources(const ExprPool& pool, const Assign& assign,
     return sources;
   }
   NodeMap<bool> visited[2];  // in places where the sign is not, or is visible
-  std::vector<std::pair<ExprId, bool>> stack = {{assign.rhs, is_visible}};
+  absl::InlinedVector<std::pair<ExprId, bool>, 16> stack = {
+      {assign.rhs, is_visible}};
   while (!stack.empty()) {
     const auto [id, visible] = stack.back();
     stack.pop_back();
     if (!visited[visible ? 1 : 0].emplace(id, true)) continue;
-    if (const auto* leaf = std::get_if<Leaf>(&pool[id])) {
-      if (visible) sources[leaf->id] = true;
-    }
+    const auto* leaf = std::get_if<Leaf>(&pool[id]);
+    if (leaf != nullptr && visible) sources[leaf->id] = true;
     const auto* apply = std::get_if<Apply>(&pool[id]);
     if (apply == nullptr) continue;
     for (size_t k = 0; k < apply->args.size(); ++k) {
