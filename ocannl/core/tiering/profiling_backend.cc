@@ -30,6 +30,19 @@ int64_t Elapsed(Clock::time_point from, Clock::time_point to) {
       .count();
 }
 
+// The clock's own part of what it measures, in nanoseconds.
+int64_t ClockCost() {
+  static const int64_t cost = [] {
+    int64_t least = 1000;
+    for (int k = 0; k < 100; ++k) {
+      const Clock::time_point start = Clock::now();
+      least = std::min(least, Elapsed(start, Clock::now()));
+    }
+    return least;
+  }();
+  return cost;
+}
+
 // Where the buffers of a program are: the caller's and an arena's.
 struct Layout {
   // `callers` is the program as its caller knows it.
@@ -41,16 +54,20 @@ struct Layout {
     return layout;
   }
 
-  std::vector<std::byte*> Bind(absl::Span<std::byte* const> given,
-                               std::byte* arena) const {
+  // Only the arena's; Bind adds the caller's.
+  std::vector<std::byte*> Arenas(std::byte* arena) const {
     std::vector<std::byte*> all(plan.offsets.size(), nullptr);
     for (BufferId k : plan.offsets.ids()) {
       if (plan.offsets[k] >= 0) all[k.index] = arena + plan.offsets[k];
     }
+    return all;
+  }
+
+  void Bind(absl::Span<std::byte* const> given,
+            std::vector<std::byte*>& all) const {
     for (auto [buffer, argument] : callers) {
       all[buffer.index] = given[argument.index];
     }
-    return all;
   }
 
   BufferPlan plan;
@@ -77,6 +94,7 @@ class ProfiledExecutable : public Executable {
       : code_(std::move(code)),
         team_(std::move(team)),
         profile_(std::move(profile)) {}
+  ~ProfiledExecutable() override { delete last_.load(); }
 
   // Whole runs and runs of nests may have different temps.
   bool HasScratch() const override { return true; }
@@ -85,23 +103,44 @@ class ProfiledExecutable : public Executable {
            absl::Span<const int64_t> statics) const override {
     // Both share one team: two would take processors from each other.
     const Team::Scope scope(Team::Current() == nullptr ? team_.get() : nullptr);
-    const bool is_whole =
-        IsWhole(runs_.fetch_add(1, std::memory_order_relaxed));
-    DeviceMemory arena = TakeArena();
-    if (is_whole) {
-      RunWhole(code_.whole_layout.Bind(buffers, arena.address()), statics);
+    const int64_t run = runs_.fetch_add(1, std::memory_order_relaxed);
+    std::unique_ptr<Scratch> scratch = TakeScratch();
+    const int64_t phase = run % period_.load(std::memory_order_relaxed);
+    if (phase == 0) {
+      code_.nests_layout.Bind(buffers, scratch->nests);
+      RunNests(scratch->nests, statics);
     } else {
-      RunNests(code_.nests_layout.Bind(buffers, arena.address()), statics);
+      code_.whole_layout.Bind(buffers, scratch->whole);
+      if (phase == 1) {
+        RunWhole(scratch->whole, statics);
+      } else {
+        code_.whole->Run(scratch->whole, statics);
+      }
     }
-    std::lock_guard<std::mutex> lock(mutex_);
-    arenas_.push_back(std::move(arena));
+    if (run == kAlternating) period_ = FindPeriod();
+    Return(std::move(scratch));
   }
 
  private:
-  // Runs nest by nest are slower: once there are enough of them, they are rare.
-  static bool IsWhole(int64_t run) {
-    constexpr int64_t kAlternating = 64;
-    return run < kAlternating ? run % 2 == 1 : run % 8 != 0;
+  // What one run needs beside the caller's buffers.
+  struct Scratch {
+    DeviceMemory arena;
+    std::vector<std::byte*> whole, nests;
+  };
+
+  static constexpr int64_t kAlternating = 64;
+
+  // A run nest by nest takes longer, and the one behind it is timed: so many
+  // runs apart that this costs 2 % of the time at most.
+  int64_t FindPeriod() const {
+    constexpr double kShare = 0.02;
+    std::lock_guard<std::mutex> lock(profile_->mutex);
+    // The shorter ones, which other processes have not disturbed.
+    const double whole = std::max(1e-9, profile_->whole.Quantile(0.1));
+    const double more =
+        profile_->together.Quantile(0.1) - whole +
+        2e-9 * static_cast<double>((code_.nests.size() + 3) * ClockCost());
+    return static_cast<int64_t>(std::clamp(more / (kShare * whole), 8., 1e5));
   }
 
   void RunWhole(const std::vector<std::byte*>& buffers,
@@ -110,47 +149,72 @@ class ProfiledExecutable : public Executable {
     code_.whole->Run(buffers, statics);
     const Clock::time_point end = Clock::now();
     std::lock_guard<std::mutex> lock(profile_->mutex);
-    profile_->whole.Add(Elapsed(start, end));
+    profile_->whole.Add(Duration(start, end));
   }
 
   void RunNests(const std::vector<std::byte*>& buffers,
                 absl::Span<const int64_t> statics) const {
-    std::vector<Clock::time_point> times = {Clock::now()};
+    std::vector<Clock::time_point> times;
     times.reserve(code_.nests.size() + 1);
+    times.push_back(Clock::now());
     for (const Nest& nest : code_.nests) {
       const TraceSpan span("nest", nest.name, "flops", nest.flops);
       nest.executable->Run(buffers, statics);
       times.push_back(Clock::now());
     }
     std::lock_guard<std::mutex> lock(profile_->mutex);
-    profile_->together.Add(Elapsed(times.front(), times.back()));
+    int64_t together = 0;
     for (size_t k = 0; k < code_.nests.size(); ++k) {
-      profile_->nests[k].time.Add(Elapsed(times[k], times[k + 1]));
+      const int64_t time = Duration(times[k], times[k + 1]);
+      profile_->nests[k].time.Add(time);
+      together += time;
     }
+    profile_->together.Add(together);
   }
 
-  DeviceMemory TakeArena() const {
+  static int64_t Duration(Clock::time_point from, Clock::time_point to) {
+    return std::max<int64_t>(0, Elapsed(from, to) - ClockCost());
+  }
+
+  // One thread at a time finds that of its last run without a lock.
+  std::unique_ptr<Scratch> TakeScratch() const {
+    std::unique_ptr<Scratch> scratch(
+        last_.exchange(nullptr, std::memory_order_acquire));
+    if (scratch != nullptr) return scratch;
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      if (!arenas_.empty()) {
-        DeviceMemory arena = std::move(arenas_.back());
-        arenas_.pop_back();
-        return arena;
+      if (!others_.empty()) {
+        scratch = std::move(others_.back());
+        others_.pop_back();
+        return scratch;
       }
     }
     absl::StatusOr<DeviceMemory> arena =
         DeviceMemory::Allocate(std::max(code_.whole_layout.plan.arena_bytes,
                                         code_.nests_layout.plan.arena_bytes));
     CHECK_OK(arena);
-    return *std::move(arena);
+    std::byte* const address = arena->address();
+    return std::make_unique<Scratch>(
+        Scratch{*std::move(arena), code_.whole_layout.Arenas(address),
+                code_.nests_layout.Arenas(address)});
+  }
+
+  void Return(std::unique_ptr<Scratch> scratch) const {
+    scratch.reset(last_.exchange(scratch.release(), std::memory_order_acq_rel));
+    if (scratch == nullptr) return;
+    std::lock_guard<std::mutex> lock(mutex_);
+    others_.push_back(std::move(scratch));
   }
 
   const ProfiledCode code_;
   const std::shared_ptr<Team> team_;
   const std::shared_ptr<ProgramProfile> profile_;
   mutable std::atomic<int64_t> runs_ = 0;
+  mutable std::atomic<int64_t> period_ = 2;  // the first runs alternate
+  // That no run uses.
+  mutable std::atomic<Scratch*> last_ = nullptr;
   mutable std::mutex mutex_;
-  mutable std::vector<DeviceMemory> arenas_;  // that no run uses
+  mutable std::vector<std::unique_ptr<Scratch>> others_;
 };
 
 // The assignments of each nest of SplitNests: the comments of WithOrigins
