@@ -98,7 +98,7 @@ class IdMap {
   }
   T& operator[](IdType id) {
     const auto place = static_cast<uint32_t>(id.index);
-    if (place >= slots_.size()) slots_.resize(place + 1);
+    if (place >= slots_.size()) slots_.resize(size_t{place} + 1);
     slots_[place].first = id;
     return slots_[place].second;
   }

@@ -2,8 +2,7 @@
 //
 // NodeMap: a map from the nodes of expressions.
 //
-//   NodeMap<int> uses;
-//   ++uses[id];
+//   NodeMap<int> uses;  // ++uses[id] counts one of the node `id`
 #ifndef OCANNL_CORE_OPS_NODE_MAP_H_
 #define OCANNL_CORE_OPS_NODE_MAP_H_
 
