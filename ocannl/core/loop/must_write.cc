@@ -116,31 +116,34 @@ MustWriteRegions::Box MustWriteRegions::Everything(BufferId buffer) const {
 
 bool MustWriteRegions::CoversBox(BufferId buffer, const Box& box) const {
   const auto boxes = boxes_.find(buffer);
+  int steps = 1000;  // then the answer is the conservative one
   return boxes != boxes_.end() &&
-         CoveredBy(boxes->second, box, /*cuts=*/box.size());
+         CoveredBy(boxes->second, box, /*cuts=*/box.size(), steps);
 }
 
 // Whether several boxes cover one together, which is cut along up to `cuts`
 // axes: the parts that no box holds are covered along others.
 bool MustWriteRegions::CoveredBy(absl::Span<const Written> written,
-                                 const Box& box, size_t cuts) const {
+                                 const Box& box, size_t cuts,
+                                 int& steps) const {
   if (absl::c_any_of(written, [&](const Written& one) {
         return Contains(one.box, box);
       })) {
     return true;
   }
-  if (written.size() < 2 || cuts == 0) return false;
+  if (written.size() < 2 || cuts == 0 || --steps < 0) return false;
   for (size_t axis = 0; axis < box.size(); ++axis) {
-    if (CoveredAlong(axis, written, box, cuts - 1)) return true;
+    if (CoveredAlong(axis, written, box, cuts - 1, steps)) return true;
   }
   return false;
 }
 
-// Those of inner scopes, which only an iteration has written, do not join those
-// of outer ones.
+// Whether parts along the axis cover the box. They may be of inner and outer
+// scopes, which Join keeps apart.
 bool MustWriteRegions::CoveredAlong(size_t axis,
                                     absl::Span<const Written> written,
-                                    const Box& box, size_t cuts) const {
+                                    const Box& box, size_t cuts,
+                                    int& steps) const {
   Lmad all = box[axis];  // for all values of what only this axis depends on
   const Affine first = all.first();
   for (const Affine::Term& term : first.terms()) {
@@ -157,7 +160,9 @@ bool MustWriteRegions::CoveredAlong(size_t axis,
     if (!shift.is_constant() || !places.is_interval()) continue;
     part[axis] = places;
     if (!Contains(one.box, part)) continue;
-    parts.emplace_back(shift.offset(), shift.offset() + places.reach());
+    const int64_t begin = shift.offset();
+    const int64_t end = begin + places.reach();
+    if (begin < all.reach() && end > 0) parts.emplace_back(begin, end);
   }
   if (parts.empty()) return false;
   parts.emplace_back(all.reach(), all.reach());
@@ -167,7 +172,7 @@ bool MustWriteRegions::CoveredAlong(size_t axis,
     if (begin > covered) {
       part[axis] = Lmad(all.first() + Affine(covered),
                         std::min(begin, all.reach()) - covered);
-      if (!CoveredBy(written, part, cuts)) return false;
+      if (!CoveredBy(written, part, cuts, steps)) return false;
     }
     covered = std::max(covered, end);
     if (covered >= all.reach()) break;

@@ -68,10 +68,10 @@ class MustWriteRegions {
   bool Contains(const Box& outer, const Box& inner) const;
   static bool Holds(const Box& outer, const Box& inner);
   bool CoversBox(BufferId buffer, const Box& box) const;
-  bool CoveredBy(absl::Span<const Written> written, const Box& box,
-                 size_t cuts) const;
+  bool CoveredBy(absl::Span<const Written> written, const Box& box, size_t cuts,
+                 int& steps) const;
   bool CoveredAlong(size_t axis, absl::Span<const Written> written,
-                    const Box& box, size_t cuts) const;
+                    const Box& box, size_t cuts, int& steps) const;
   static void Project(const For& loop, Box& box);
   static bool Join(const Box& other, Box& box);
   std::vector<Written>& Of(BufferId buffer);
