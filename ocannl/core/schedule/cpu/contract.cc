@@ -22,9 +22,12 @@ constexpr int64_t kCopiedSteps = 4;
 
 // Cost (opt/cost.h) from which on a statement of an epilogue is a loop over
 // rows of a tile that is stored: registers are free for it, and its code is in
-// cache. By `ocannl run product.ll --profile` of 1024 x 64 by 64 x 1024, of exp
-// (26) and tanh (39) with AVX2 0.98 and 1.02 of the time, sigmoid (60) 0.72,
-// gelu (67) 0.62; with AVX-512 0.99, 0.99, 0.88 and 0.85.
+// cache. Share of the time of `ocannl run product.ll --profile`, 1024 x 64 by
+// 64 x 1024:
+//
+//   epilogue (cost)   exp (26)   tanh (39)   sigmoid (60)   gelu (67)
+//   AVX2                  0.98        1.02           0.72        0.62
+//   AVX-512               0.99        0.99           0.88        0.85
 constexpr int kCostlyEpilogue = 48;
 
 class ContractScheduler {
@@ -220,7 +223,7 @@ class ContractScheduler {
   // How many statements of a tile run while accumulators are in registers:
   // those before the first costly one, if there are rows.
   size_t NumInRegisters(const Microkernel& kernel) const {
-    if (kernel.stmts[0].size() == 1) return kernel.stmts.size();
+    if (kernel.stmts.back().size() == 1) return kernel.stmts.size();
     for (size_t at = tiled_.sum + 1; at < kernel.stmts.size(); ++at) {
       const ExprId value = epilogue_.sets[at - tiled_.sum - 1].value;
       if (CostOf(rewriter_.program(), value) >= kCostlyEpilogue) return at;
