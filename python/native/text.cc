@@ -27,9 +27,10 @@ std::pair<py::object, py::object> Encode(const WordPiece& pieces,
                                          const std::vector<std::string>& texts,
                                          int64_t most, int64_t multiple) {
   if (texts.empty()) Raise("there is no text; give one or more");
-  if (most < 2 || multiple < 1) {
+  constexpr int64_t kMost = 1 << 24;  // tokens of a text
+  if (most < 2 || multiple < 1 || most > kMost || multiple > kMost) {
     Raise(absl::StrCat("most=", most, " and multiple=", multiple,
-                       "; give 2 and 1 or more"));
+                       "; give 2 and 1 or more, up to ", kMost));
   }
   const train::TokenBatch batch =
       pieces.EncodeBatch(texts, {.most = most, .multiple = multiple});

@@ -119,6 +119,10 @@ TEST_F(SentenceEncoderTest, ArgumentsThatDoNotFit) {
       HasSubstr("a length of at most 32"));
   EXPECT_THAT(error(NdArray::Of<int32_t>({1, 2}, {2, 13}), mask),
               HasSubstr("there is no piece 13; the last one is 12"));
+  EXPECT_THAT(error(ids, NdArray::Of<float>({1, 2}, {0, 0})),
+              HasSubstr("row 0 of the mask has no 1; give 1 for each token"));
+  EXPECT_THAT(error(ids, NdArray::Of<float>({1, 2}, {1, 2})),
+              HasSubstr("row 0 of the mask has other cells"));
 }
 
 TEST_F(SentenceEncoderTest, LengthOfTheModel) {
@@ -131,8 +135,17 @@ TEST_F(SentenceEncoderTest, LengthOfTheModel) {
   EXPECT_EQ(bert->Embed({"a cat runs."})->AsString(),
             bert->Embed({"a cat"})->AsString());
   Write(file, "{\"max_seq_length\": 64}");
-  EXPECT_EQ(SentenceEncoder::Load(folder_, host.context)->max_length(),
-            kPlaces);
+  auto length = [&] {
+    return SentenceEncoder::Load(folder_, host.context)->max_length();
+  };
+  EXPECT_EQ(length(), kPlaces);
+  Write("tokenizer_config.json", "{\"model_max_length\": 5}");
+  EXPECT_EQ(length(), kPlaces);
+  Write(file, "{\"max_seq_length\": null}");
+  EXPECT_EQ(length(), 5);
+  Write("tokenizer_config.json",
+        "{\"model_max_length\": 1000000000000000019884624838656}");
+  EXPECT_EQ(length(), kPlaces);
 }
 
 TEST_F(SentenceEncoderTest, PartOfALargerNetwork) {

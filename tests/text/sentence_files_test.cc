@@ -63,6 +63,14 @@ TEST_F(SentenceFilesTest, Configurations) {
   EXPECT_THAT(
       ErrorOf("\"model_type\": \"distilbert\", \"hidden_size\": null"),
       HasSubstr("has the `model_type` \"distilbert\", and only \"bert\""));
+  EXPECT_THAT(ErrorOf("\"is_decoder\": true"), HasSubstr("`is_decoder` true"));
+  EXPECT_THAT(ErrorOf("\"type_vocab_size\": 1"),
+              HasSubstr("`type_vocab_size` 1, and only 2 is"));
+  const std::string deep(1'000'000, '[');
+  EXPECT_THAT(ErrorOf("\"hidden_act\": " + deep + std::string(1'000'000, ']')),
+              HasSubstr("more than 64 deep; give"));
+  EXPECT_THAT(ErrorOf("\"x\": \"" + deep + "\\\"[\""),
+              HasSubstr("model.safetensors"));
   for (const std::string epsilon : {"0", "-1", "\"1\""}) {
     EXPECT_THAT(ErrorOf("\"layer_norm_eps\": " + epsilon),
                 HasSubstr("no number `layer_norm_eps` above 0"));
@@ -78,6 +86,9 @@ TEST_F(SentenceFilesTest, Poolings) {
   EXPECT_THAT(ErrorOf(), HasSubstr("`pooling_mode_max_tokens`"));
   Write("1_Pooling/config.json", "{\"word_embedding_dimension\": 7}");
   EXPECT_THAT(ErrorOf(), HasSubstr("`word_embedding_dimension` 7, and only 6"));
+  Write("1_Pooling/config.json", "{\"pooling_mode\": \"cls\"}");
+  EXPECT_THAT(ErrorOf(),
+              HasSubstr("`pooling_mode` \"cls\", and only \"mean\""));
   Write("1_Pooling/config.json", "[]");
   EXPECT_THAT(ErrorOf(), HasSubstr("is not a JSON object"));
   Write("1_Pooling/config.json", "{\"pooling_mode_mean_tokens\": true}");
@@ -89,14 +100,32 @@ TEST_F(SentenceFilesTest, ModulesAndLengths) {
         "[{\"type\": \"sentence_transformers.models.Transformer\"}, "
         "{\"type\": \"sentence_transformers.models.Dense\"}]");
   EXPECT_THAT(ErrorOf(), HasSubstr("models.Dense\", and only Trans"));
-  for (const std::string text : {"[1]", "[{}]", "{\"type\": 1}"}) {
+  for (const std::string text : {"[1, 2]", "[{}, {}]"}) {
     Write("modules.json", text);
     EXPECT_THAT(ErrorOf(), HasSubstr("has a module of the `type`"));
   }
+  for (const std::string text : {"null", "[]", "{\"type\": 1}", "[1]"}) {
+    Write("modules.json", text);
+    EXPECT_THAT(ErrorOf(), HasSubstr("is no list of a Transformer and a"));
+  }
+  Write("modules.json",
+        "[{\"type\": \"x.Transformer\", \"path\": \"\"}, "
+        "{\"type\": \"x.Pooling\", \"path\": \"2_Pooling\"}]");
+  EXPECT_THAT(ErrorOf(), HasSubstr("`path` \"2_Pooling\", and only"));
   Write("modules.json", "{");
   EXPECT_THAT(ErrorOf(), HasSubstr("modules.json` is not JSON"));
   Write("modules.json",
-        "[{\"type\": \"sentence_transformers.models.Pooling\"}]");
+        "[{\"type\": \"sentence_transformers.models.Transformer\"}, "
+        "{\"type\": \"sentence_transformers.models.Pooling\"}]");
+  for (const std::string key :
+       {"\"do_lower_case\": 0", "\"tokenize_chinese_chars\": false",
+        "\"do_basic_tokenize\": false",
+        "\"tokenizer_class\": \"BertJapaneseTokenizer\""}) {
+    Write("tokenizer_config.json", "{" + key + "}");
+    EXPECT_THAT(ErrorOf(), HasSubstr("tokenizer_config.json` has the `"));
+  }
+  Write("tokenizer_config.json",
+        "{\"tokenizer_class\": \"BertTokenizerFast\"}");
   Write("sentence_bert_config.json", "{\"do_lower_case\": true}");
   EXPECT_THAT(ErrorOf(), HasSubstr("`do_lower_case` true, and only"));
   for (const std::string length : {"1", "-3", "\"9\"", "2.5"}) {

@@ -54,6 +54,8 @@ absl::StatusOr<BertOptions> LoadBertOptions(const std::string& path) {
   }
   OCANNL_RETURN_IF_ERROR(file.CheckIs("hidden_act", "gelu"));
   OCANNL_RETURN_IF_ERROR(file.CheckIs("position_embedding_type", "absolute"));
+  OCANNL_RETURN_IF_ERROR(file.CheckIs("is_decoder", false));
+  OCANNL_RETURN_IF_ERROR(file.CheckIs("type_vocab_size", 2));
   const nlohmann::json epsilon =
       json.value("layer_norm_eps", nlohmann::json(options.epsilon));
   options.epsilon = epsilon.is_number() ? epsilon.get<double>() : 0;

@@ -17,11 +17,16 @@ struct JsonFile {
   nlohmann::json value;
 
   // Error: the object has another value for the key than `ours`, the only one
-  // that there is here. A key that is not there is no error.
+  // that there is here. A key that is null or not there is no error.
   absl::Status CheckIs(const char* key, const nlohmann::json& ours) const;
 };
 
-// Errors: the system's; the file is no JSON.
+// Whether there is a file, a folder or a link, of whatever kind. True if that
+// cannot be seen: reading tells why.
+bool IsThere(const std::string& path);
+
+// Errors: the system's; the file is longer than ReadText takes, is no JSON, or
+// has values in one another more than 64 deep.
 absl::StatusOr<JsonFile> ReadJson(const std::string& path);
 
 // The same of a file that a folder need not have: then an empty object. Error:

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <system_error>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -14,6 +12,7 @@
 #include "nlohmann/json.hpp"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/system/cancellation.h"
 #include "ocannl/core/index/byte_size.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/graph/model.h"
@@ -28,37 +27,48 @@ using Json = nlohmann::json;
 constexpr int64_t kMultiple = 16;  // of the lengths of texts
 
 // Of a tokenizer_config.json, if there is one.
-absl::StatusOr<WordPieceOptions> LoadPieceOptions(const std::string& path) {
-  OCANNL_ASSIGN_OR_RETURN(const JsonFile file, ReadJsonObjectIfThere(path));
-  WordPieceOptions options;
-  options.lower_case =
-      file.value.value("do_lower_case", Json(true)) != Json(false);
-  const Json null, strips = options.lower_case;
-  if (file.value.value("strip_accents", null) != null) {
-    OCANNL_RETURN_IF_ERROR(file.CheckIs("strip_accents", strips));
+absl::StatusOr<WordPieceOptions> PieceOptionsOf(const JsonFile& file) {
+  const Json lower_case = file.value.value("do_lower_case", Json(true));
+  if (!lower_case.is_boolean()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("`", file.path, "` has the `do_lower_case` ",
+                     lower_case.dump(), "; give true or false"));
   }
-  return options;
+  OCANNL_RETURN_IF_ERROR(file.CheckIs("strip_accents", lower_case));
+  OCANNL_RETURN_IF_ERROR(file.CheckIs("tokenize_chinese_chars", true));
+  OCANNL_RETURN_IF_ERROR(file.CheckIs("do_basic_tokenize", true));
+  if (file.value.value("tokenizer_class", Json()) != "BertTokenizerFast") {
+    OCANNL_RETURN_IF_ERROR(file.CheckIs("tokenizer_class", "BertTokenizer"));
+  }
+  return WordPieceOptions{.lower_case = lower_case.get<bool>()};
 }
 
 // Error: the list of modules.json, if there is one, has others than those that
 // make a SentenceEncoder.
 absl::Status CheckModules(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return absl::OkStatus();
+  if (!IsThere(path)) return absl::OkStatus();
   OCANNL_ASSIGN_OR_RETURN(const JsonFile file, ReadJson(path));
+  if (!file.value.is_array() || file.value.size() < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("`", path, "` is no list of a Transformer and a Pooling; ",
+                     "give another model"));
+  }
   for (const Json& module : file.value) {
     const Json type =
         module.is_object() ? module.value("type", Json()) : Json();
     const std::string name = type.is_string() ? type.get<std::string>() : "";
-    if (absl::c_any_of(
-            std::array{".Transformer", ".Pooling", ".Normalize"},
-            [&](const char* end) { return absl::EndsWith(name, end); })) {
+    constexpr std::array kTypes = {".Transformer", ".Pooling", ".Normalize"};
+    const size_t at = &module - &file.value[0];
+    if (at < kTypes.size() && absl::EndsWith(name, kTypes[at])) {
+      const JsonFile one{path, module};
+      if (at == 0) OCANNL_RETURN_IF_ERROR(one.CheckIs("path", ""));
+      if (at == 1) OCANNL_RETURN_IF_ERROR(one.CheckIs("path", "1_Pooling"));
       continue;
     }
     return absl::InvalidArgumentError(absl::StrCat(
         "`", path, "` has a module of the `type` ", type.dump(), ", and only ",
-        "Transformer, Pooling and Normalize are supported; give another "
-        "model"));
+        "Transformer, Pooling and Normalize, in this order, are supported; "
+        "give another model"));
   }
   return absl::OkStatus();
 }
@@ -66,6 +76,7 @@ absl::Status CheckModules(const std::string& path) {
 // Error: 1_Pooling/config.json asks for other vectors than means of `size`.
 absl::Status CheckPooling(const std::string& path, int64_t size) {
   OCANNL_ASSIGN_OR_RETURN(const JsonFile file, ReadJsonObjectIfThere(path));
+  OCANNL_RETURN_IF_ERROR(file.CheckIs("pooling_mode", "mean"));
   OCANNL_RETURN_IF_ERROR(file.CheckIs("pooling_mode_mean_tokens", true));
   OCANNL_RETURN_IF_ERROR(file.CheckIs("word_embedding_dimension", size));
   // With the mean, they would make a longer vector.
@@ -78,19 +89,45 @@ absl::Status CheckPooling(const std::string& path, int64_t size) {
   return absl::OkStatus();
 }
 
-// The greatest length of sentence_bert_config.json, or the positions.
+// The value of the key, at least 2, or `most` if that is less or there is none.
+absl::StatusOr<int64_t> LengthOf(const JsonFile& file, const char* key,
+                                 int64_t most) {
+  const Json given = file.value.value(key, Json());
+  if (given.is_null()) return most;
+  // HuggingFace writes 1e30, which no whole number holds, for no limit.
+  const double length = given.is_number() ? given.get<double>() : 0;
+  if (length >= most) return most;
+  if (given.is_number_integer() && length >= 2) return given.get<int64_t>();
+  return absl::InvalidArgumentError(
+      absl::StrCat("`", file.path, "` has the `", key, "` ", given.dump(),
+                   "; give a whole number of 2 or more"));
+}
+
+// The length that sentence_bert_config.json gives, or the tokenizer's.
 absl::StatusOr<int64_t> LoadMaxLength(const std::string& path,
+                                      const JsonFile& tokenizer,
                                       int64_t positions) {
   OCANNL_ASSIGN_OR_RETURN(const JsonFile file, ReadJsonObjectIfThere(path));
   OCANNL_RETURN_IF_ERROR(file.CheckIs("do_lower_case", false));
-  const Json given = file.value.value("max_seq_length", Json());
-  if (given.is_null()) return positions;
-  if (given.is_number_integer() && given >= 2) {
-    return std::min(given.get<int64_t>(), positions);
+  if (file.value.value("max_seq_length", Json()).is_null()) {
+    return LengthOf(tokenizer, "model_max_length", positions);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("`", path, "` has the `max_seq_length` ", given.dump(),
-                   "; give a whole number of 2 or more"));
+  return LengthOf(file, "max_seq_length", positions);
+}
+
+// The mean of no token has no direction.
+absl::Status CheckMask(const NdArray& mask) {
+  const auto cells = mask.values<float>();
+  for (int64_t row = 0; row < mask.dims()[0]; ++row) {
+    const auto of_row = cells.subspan(row * mask.dims()[1], mask.dims()[1]);
+    const bool is_mask = absl::c_all_of(
+        of_row, [](float cell) { return cell == 0 || cell == 1; });
+    if (is_mask && absl::c_linear_search(of_row, 1)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "row ", row, " of the mask has ", is_mask ? "no 1" : "other cells",
+        "; give 1 for each token, of which there is one or more, and else 0"));
+  }
+  return absl::OkStatus();
 }
 
 NetCode MakeNet(Model& model, const BertOptions& options,
@@ -134,8 +171,11 @@ absl::StatusOr<SentenceEncoder> SentenceEncoder::Load(const std::string& folder,
                                                       const Context& context) {
   OCANNL_ASSIGN_OR_RETURN(const BertOptions options,
                           LoadBertOptions(folder + "/config.json"));
+  OCANNL_ASSIGN_OR_RETURN(
+      const JsonFile tokenizer,
+      ReadJsonObjectIfThere(folder + "/tokenizer_config.json"));
   OCANNL_ASSIGN_OR_RETURN(const WordPieceOptions letters,
-                          LoadPieceOptions(folder + "/tokenizer_config.json"));
+                          PieceOptionsOf(tokenizer));
   OCANNL_ASSIGN_OR_RETURN(WordPiece pieces,
                           WordPiece::Load(folder + "/vocab.txt", letters));
   if (pieces.size() > options.vocabulary) {
@@ -147,9 +187,9 @@ absl::StatusOr<SentenceEncoder> SentenceEncoder::Load(const std::string& folder,
   OCANNL_RETURN_IF_ERROR(CheckModules(folder + "/modules.json"));
   OCANNL_RETURN_IF_ERROR(
       CheckPooling(folder + "/1_Pooling/config.json", options.size));
-  OCANNL_ASSIGN_OR_RETURN(
-      const int64_t max_length,
-      LoadMaxLength(folder + "/sentence_bert_config.json", options.positions));
+  OCANNL_ASSIGN_OR_RETURN(const int64_t max_length,
+                          LoadMaxLength(folder + "/sentence_bert_config.json",
+                                        tokenizer, options.positions));
   const std::string weights = folder + "/model.safetensors";
   OCANNL_ASSIGN_OR_RETURN(const RestoreOptions file, BertFile(weights));
   Model model;
@@ -173,10 +213,13 @@ absl::StatusOr<NdArray> SentenceEncoder::Embed(
         texts.size(), " texts in batches of ", batch, "; give 1 or more"));
   }
   std::vector<std::vector<int32_t>> encoded;
-  for (const std::string& text : texts) encoded.push_back(pieces_.Encode(text));
+  for (const std::string& text : texts) {
+    OCANNL_RETURN_IF_ERROR(CheckNotCancelled());
+    encoded.push_back(pieces_.Encode(text));
+  }
   std::vector<size_t> order(texts.size());
   absl::c_iota(order, 0);
-  // The longest ones first: later batches use the same memory again.
+  // The longest ones first: memory for all is there from the beginning.
   absl::c_stable_sort(order, [&](size_t a, size_t b) {
     return encoded[a].size() > encoded[b].size();
   });
@@ -216,6 +259,7 @@ absl::StatusOr<NdArray> SentenceEncoder::EmbedTokens(const TokenBatch& tokens) {
                                                    "; the last one is ",
                                                    options_.vocabulary - 1));
   }
+  OCANNL_RETURN_IF_ERROR(CheckMask(mask));
   OCANNL_ASSIGN_OR_RETURN(std::vector<NdArray> vectors,
                           nets_.PredictAll({ids, mask}));
   return std::move(vectors[0]);

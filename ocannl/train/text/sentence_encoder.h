@@ -61,11 +61,13 @@ class SentenceEncoder {
   //   config.json                the sizes of a BertModel
   //   vocab.txt                  the pieces of words
   //   model.safetensors          the parameters; floats become f32
-  //   tokenizer_config.json      whether letters become lower case
+  //   tokenizer_config.json      whether letters become lower case: else yes
   //   modules.json               Transformer, Pooling, Normalize; no others
   //   1_Pooling/config.json      pooling by the mean of all tokens; no other
-  //   sentence_bert_config.json  the greatest length in tokens
+  //   sentence_bert_config.json  the greatest length in tokens, else that of
+  //                              tokenizer_config.json or of the positions
   //
+  // Vectors have length 1 whether modules.json has Normalize or not.
   // The parameters are written to `context`. Errors name the file and the key
   // or array, and say what is supported.
   static absl::StatusOr<SentenceEncoder> Load(const std::string& folder,
@@ -81,7 +83,8 @@ class SentenceEncoder {
 
   // The same for one batch of the tokens of pieces(), of any length up to the
   // positions of the model. Errors: those of Predictor; arrays of other dtypes
-  // or dims; an id that is no piece; too many tokens.
+  // or dims; an id that is no piece; too many tokens; a mask with other cells
+  // than 0 and 1, or a row without 1.
   absl::StatusOr<NdArray> EmbedTokens(const TokenBatch& tokens);
 
   const WordPiece& pieces() const { return pieces_; }
