@@ -69,7 +69,7 @@ ROOMS = {
     "ocannl/jit": 11_480,
     "ocannl/onnx": 8_420,
     "ocannl/tiers": 1_300,
-    "ocannl/train": 20_800,
+    "ocannl/train": 20_900,
     "ocannl/tune": 2_350,
     "python/native": 3_560,
     "python/tests": 60,
