@@ -92,7 +92,7 @@ TEST_F(SentenceEncoderTest, FilesThatDoNotFit) {
   }
   for (const std::string text : {"", "{", "\xff"}) {
     Write("config.json", text);
-    EXPECT_THAT(error(), HasSubstr("config.json` is not JSON; give")) << text;
+    EXPECT_THAT(error(), HasSubstr("config.json` is not JSON, or has")) << text;
   }
 }
 

@@ -155,5 +155,45 @@ TEST(MustWriteTest, ParIterationsKeepPrivateBuffersToThemselves) {
   EXPECT_EQ(Written("private t : f32[2]", body + "t[1] := 1;"), "01");
 }
 
+TEST(MustWriteTest, ManyAxesAreCutInFewSteps) {
+  constexpr int kRank = 9;
+  std::string dims = "2";
+  std::string last = "1";
+  for (int axis = 1; axis < kRank; ++axis) {
+    dims += ", 2";
+    last += ", 1";
+  }
+  // All cells that have a 0 in an index.
+  std::string body;
+  int iterator = 0;
+  for (int zero = 0; zero < kRank; ++zero) {
+    std::string loops;
+    std::string cell;
+    for (int axis = 0; axis < kRank; ++axis) {
+      absl::StrAppend(&cell, axis > 0 ? ", " : "");
+      if (axis == zero) {
+        cell += "0";
+        continue;
+      }
+      absl::StrAppend(&loops, "for i", iterator, " = 0 to 1 { ");
+      absl::StrAppend(&cell, "i", iterator++);
+    }
+    absl::StrAppend(&body, loops, "t[", cell, "] := 1;",
+                    std::string(kRank - 1, '}'), "\n");
+  }
+  const std::string t = absl::StrCat("temp t : f32[", dims, "]");
+  const std::string all(1 << kRank, '1');
+  EXPECT_EQ(Written(t, body), all.substr(1) + "0");
+  EXPECT_EQ(Written(t, absl::StrCat(body, "t[", last, "] := 1;")), all);
+}
+
+TEST(MustWriteTest, ACellThatAnotherBoxHoldsCompletesARow) {
+  EXPECT_EQ(Written("temp t : f32[3, 3]",
+                    "for i0 = 0 to 2 { t[i0, 2] := 1; }"
+                    "for i1 = 0 to 1 { for i2 = 0 to 2 { t[i1, i2] := 1; } }"
+                    "t[2, 0] := 1; t[2, 1] := 1;"),
+            "111111111");
+}
+
 }  // namespace
 }  // namespace ocannl
