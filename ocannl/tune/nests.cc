@@ -145,13 +145,9 @@ void DropInputs(LoopProgram& part) {
 // The statements as a program with the whole one's loops and names.
 LoopProgram PartOf(const LoopProgram& program, const Block& block,
                    const absl::flat_hash_set<BufferId>& shared) {
-  LoopProgram part{.name = program.name,
-                   .statics = program.statics,
-                   .buffers = {},
-                   .locals = {},
-                   .exprs = {},
-                   .leaves = {},
-                   .body = {}};
+  LoopProgram part;
+  part.name = program.name;
+  part.statics = program.statics;
   absl::flat_hash_map<BufferId, BufferId> buffers;
   auto buffer = [&](BufferId old) {
     auto [found, is_new] = buffers.try_emplace(old, part.buffers.next_id());

@@ -27,6 +27,13 @@ auto NamesOf(const std::deque<Array>& arrays) {
 
 }  // namespace
 
+Assignments::Assignments() = default;
+Assignments::Assignments(const Assignments&) = default;
+Assignments::Assignments(Assignments&&) noexcept = default;
+Assignments& Assignments::operator=(const Assignments&) = default;
+Assignments& Assignments::operator=(Assignments&&) noexcept = default;
+Assignments::~Assignments() = default;
+
 std::optional<int32_t> Assignments::FindArray(absl::string_view array) const {
   return numbers.Find(array, NamesOf(arrays));
 }

@@ -96,6 +96,13 @@ using Assignment = std::variant<Assign, BlockComment>;
 }  // namespace assign_ir
 
 struct Assignments {
+  Assignments();
+  Assignments(const Assignments&);
+  Assignments(Assignments&&) noexcept;
+  Assignments& operator=(const Assignments&);
+  Assignments& operator=(Assignments&&) noexcept;
+  ~Assignments();
+
   std::string name;  // of the routine
   std::vector<StaticSymbol> statics;
   // In blocks, as the list: long code is not copied where it grows.
@@ -105,7 +112,7 @@ struct Assignments {
   // The first contradiction between what was asked for of one array.
   absl::Status contradiction;
   // The arrays that AddArray has seen: code that renames arrays adds none.
-  NameTable numbers = {};
+  NameTable numbers;
 
   // The number of the array, added if its name is new, else with what both ask
   // for. CHECK-fails if dtype or dims differ, or one is in the merge

@@ -17,7 +17,6 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
-#include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/id.h"
 
@@ -25,33 +24,25 @@ namespace ocannl {
 
 class NameTable {
  public:
+  NameTable();
+  NameTable(const NameTable&);
+  NameTable(NameTable&&) noexcept;
+  NameTable& operator=(const NameTable&);
+  NameTable& operator=(NameTable&&) noexcept;
+  ~NameTable();
+
   // The name of a thing that was added; it is the same each time.
   using NameOf = absl::FunctionRef<absl::string_view(int32_t)>;
 
   // The number of the thing of that name: `number`, which is added, unless one
   // was added before.
-  int32_t Add(absl::string_view name, int32_t number, NameOf name_of) {
-    const Key key = KeyOf(name, name_of);
-    return slots_
-        .lazy_emplace(key,
-                      [&](const auto& emplace) {
-                        emplace(Slot{key.hash, number});
-                      })
-        ->id;
-  }
+  int32_t Add(absl::string_view name, int32_t number, NameOf name_of);
 
   // The number of the thing of that name, if one was added.
-  std::optional<int32_t> Find(absl::string_view name, NameOf name_of) const {
-    const auto found = slots_.find(KeyOf(name, name_of));
-    if (found == slots_.end()) return std::nullopt;
-    return found->id;
-  }
+  std::optional<int32_t> Find(absl::string_view name, NameOf name_of) const;
 
   // Removes the thing of that name, if one was added.
-  void Erase(absl::string_view name, NameOf name_of) {
-    const auto found = slots_.find(KeyOf(name, name_of));
-    if (found != slots_.end()) slots_.erase(found);
-  }
+  void Erase(absl::string_view name, NameOf name_of);
 
   size_t size() const { return slots_.size(); }
 
@@ -65,9 +56,7 @@ class NameTable {
     bool IsOf(int32_t number) const { return name_of(number) == name; }
   };
 
-  static Key KeyOf(absl::string_view name, NameOf name_of) {
-    return {static_cast<uint32_t>(absl::HashOf(name)), name, name_of};
-  }
+  static Key KeyOf(absl::string_view name, NameOf name_of);
 
   absl::flat_hash_set<Slot, Slot::Hash, Slot::Equal> slots_;
 };

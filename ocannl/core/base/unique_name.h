@@ -14,7 +14,6 @@
 #ifndef OCANNL_CORE_BASE_UNIQUE_NAME_H_
 #define OCANNL_CORE_BASE_UNIQUE_NAME_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -24,95 +23,48 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace ocannl {
 
-inline std::string UniqueName(
-    const std::string& base,
-    absl::FunctionRef<bool(const std::string&)> is_taken) {
-  std::string name = base;
-  for (int k = 2; is_taken(name); ++k) name = absl::StrCat(base, "_", k);
-  return name;
-}
+std::string UniqueName(const std::string& base,
+                       absl::FunctionRef<bool(const std::string&)> is_taken);
 
 // The same, and from then on `taken`.
-inline std::string UniqueName(const std::string& base,
-                              absl::flat_hash_set<std::string>& taken) {
-  return UniqueName(base, [&](const std::string& candidate) {
-    return !taken.insert(candidate).second;
-  });
-}
+std::string UniqueName(const std::string& base,
+                       absl::flat_hash_set<std::string>& taken);
 
 // A copy is empty, and learns its own tables.
 class NameIndex {
  public:
-  NameIndex() = default;
-  NameIndex(const NameIndex&) {}
-  NameIndex& operator=(const NameIndex&) { return *this = NameIndex(); }
-  NameIndex(NameIndex&&) = default;
-  NameIndex& operator=(NameIndex&&) = default;
+  NameIndex();
+  NameIndex(const NameIndex&);
+  NameIndex(NameIndex&&) noexcept;
+  NameIndex& operator=(const NameIndex&);
+  NameIndex& operator=(NameIndex&&) noexcept;
+  ~NameIndex();
 
   // The tables, vectors of things with names, as they are now: the same ones
   // each time.
   template <class... Tables>
   void Update(const Tables&... tables) {
-    seen_.resize(sizeof...(tables));
     size_t table = 0;
-    (UpdateOne(table++, tables), ...);
+    (UpdateOne(
+         table++, tables.size(),
+         [&](size_t k) -> const std::string& { return tables.data()[k].name; }),
+     ...);
   }
 
   // The number in the table of the first thing of that name.
-  std::optional<size_t> Find(size_t table, absl::string_view name) const {
-    const auto found = places_.find(name);
-    if (found == places_.end() || found->second.first != table) {
-      return std::nullopt;
-    }
-    return found->second.second;
-  }
+  std::optional<size_t> Find(size_t table, absl::string_view name) const;
 
   // `base`, or the first of base_2, base_3, ... that nothing is called.
-  std::string Unused(const std::string& base) {
-    size_t& next = next_.try_emplace(base, 1).first->second;
-    std::string name = next == 1 ? base : absl::StrCat(base, "_", next);
-    while (places_.contains(name)) name = absl::StrCat(base, "_", ++next);
-    return name;
-  }
+  std::string Unused(const std::string& base);
 
  private:
-  template <class Things>
-  void UpdateOne(size_t table, const Things& things) {
-    std::vector<std::string>& seen = seen_[table];
-    auto name = [&](size_t k) -> const std::string& {
-      return things.data()[k].name;
-    };
-    while (seen.size() > things.size() ||
-           (!seen.empty() && seen.back() != name(seen.size() - 1))) {
-      DropLast(table);
-    }
-    for (size_t k = seen.size(); k < things.size(); ++k) {
-      seen.push_back(name(k));
-      places_.try_emplace(name(k), table, k);
-    }
-  }
-
-  void DropLast(size_t table) {
-    const std::string name = std::move(seen_[table].back());
-    seen_[table].pop_back();
-    const auto place = places_.find(name);
-    if (place->second != std::pair(table, seen_[table].size())) return;
-    places_.erase(place);
-    next_.erase(name);
-    const size_t end = name.rfind('_');
-    size_t number = 0;
-    if (end == name.npos || !absl::SimpleAtoi(name.substr(end + 1), &number)) {
-      return;
-    }
-    const auto next = next_.find(name.substr(0, end));
-    if (next != next_.end()) next->second = std::min(next->second, number);
-  }
+  using NameOf = absl::FunctionRef<const std::string&(size_t)>;
+  void UpdateOne(size_t table, size_t size, NameOf name);
+  void DropLast(size_t table);
 
   std::vector<std::vector<std::string>> seen_;  // of each table
   // The table and the number in it.

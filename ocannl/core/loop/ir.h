@@ -88,7 +88,7 @@ struct Buffer {
 // An integer argument of the routine, with values in [0, range).
 struct StaticIndex {
   std::string name;
-  int64_t range;  // kUnranged: any value from 0; not allowed in an array index
+  int64_t range;  // kUnranged: any value from 0, and not in an array index
 
   friend bool operator==(const StaticIndex&, const StaticIndex&) = default;
 };
@@ -98,7 +98,6 @@ inline constexpr int64_t kUnranged = -1;
 struct Local {
   std::string name;
   DType dtype;
-
   friend bool operator==(const Local&, const Local&) = default;
 };
 
@@ -114,9 +113,8 @@ struct Access {
   }
 };
 
-// The value of a local.
 struct GetLocal {
-  LocalId local;
+  LocalId local;  // its value
 
   friend bool operator==(const GetLocal&, const GetLocal&) = default;
   template <class H>
@@ -128,8 +126,8 @@ struct GetLocal {
 // A cell whose index on one axis is what a cell of integers holds; 0 where that
 // is outside of the axis.
 struct Lookup {
-  Access cell;   // its index on the axis is 0
-  int32_t axis;  // of the cell
+  Access cell;          // its index on the axis is 0
+  int32_t axis;         // of the cell
   Boxed<Access> index;  // few leaves are lookups, and all are as large
 
   friend bool operator==(const Lookup&, const Lookup&) = default;
@@ -188,9 +186,8 @@ struct SetLocal {
   friend bool operator==(const SetLocal&, const SetLocal&) = default;
 };
 
-// Every cell of the buffer becomes 0.
 struct ZeroOut {
-  BufferId buffer;
+  BufferId buffer;  // each cell becomes 0
   friend bool operator==(const ZeroOut&, const ZeroOut&) = default;
 };
 
@@ -208,15 +205,19 @@ struct Stmt : std::variant<For, Set, Scatter, DeclareLocal, SetLocal, ZeroOut,
   Stmt& operator=(Stmt&&) noexcept;
   ~Stmt();
 };
-inline bool operator==(const Block& a, const Block& b) {
-  return a.stmts == b.stmts;
-}
 
 }  // namespace loop_ir
 
 extern template class InternPool<loop_ir::LeafId, loop_ir::LeafValue>;
 
 struct LoopProgram {
+  LoopProgram();
+  LoopProgram(const LoopProgram&);
+  LoopProgram(LoopProgram&&) noexcept;
+  LoopProgram& operator=(const LoopProgram&);
+  LoopProgram& operator=(LoopProgram&&) noexcept;
+  ~LoopProgram();
+
   std::string name;
   std::vector<loop_ir::StaticIndex> statics;
   IdVector<loop_ir::BufferId, loop_ir::Buffer> buffers;
@@ -228,8 +229,7 @@ struct LoopProgram {
   IteratorId next_iterator{0};
   // That of a new loop, which no loop had before, even one that is gone.
   IteratorId FreshIterator() { return next_iterator++; }
-  NameIndex names = {};  // for the two functions below
-
+  NameIndex names;  // for the two functions below
   // The buffer of that name, or no id.
   loop_ir::BufferId FindBuffer(absl::string_view buffer);
   // `base`, or the first of base_2, ... that nothing here is called.

@@ -13,7 +13,16 @@ Stmt& Stmt::operator=(const Stmt&) = default;
 Stmt& Stmt::operator=(Stmt&&) noexcept = default;
 Stmt::~Stmt() = default;
 
+bool operator==(const Block& a, const Block& b) { return a.stmts == b.stmts; }
+
 }  // namespace loop_ir
+
+LoopProgram::LoopProgram() = default;
+LoopProgram::LoopProgram(const LoopProgram&) = default;
+LoopProgram::LoopProgram(LoopProgram&&) noexcept = default;
+LoopProgram& LoopProgram::operator=(const LoopProgram&) = default;
+LoopProgram& LoopProgram::operator=(LoopProgram&&) noexcept = default;
+LoopProgram::~LoopProgram() = default;
 
 template class InternPool<LeafId, LeafValue>;
 

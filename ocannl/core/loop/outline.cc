@@ -29,15 +29,10 @@ std::vector<size_t> StartsOfNests(const Block& body) {
 }  // namespace
 
 Outlined Outline(const LoopProgram& program, const Block& block) {
-  Outlined outlined{.program = {.name = program.name,
-                                .statics = program.statics,
-                                .buffers = {},
-                                .locals = {},
-                                .exprs = {},
-                                .leaves = {},
-                                .body = {}},
-                    .buffers = {}};
+  Outlined outlined;
   LoopProgram& own = outlined.program;
+  own.name = program.name;
+  own.statics = program.statics;
   absl::flat_hash_map<BufferId, BufferId> buffers;
   absl::flat_hash_map<LocalId, LocalId> locals;
   absl::flat_hash_map<IteratorId, IteratorId> iterators;
@@ -97,13 +92,13 @@ void NameNests(LoopProgram& program) {
 }
 
 LoopProgram FrameOfNests(const LoopProgram& program) {
-  LoopProgram frame = {.name = program.name,
-                       .statics = program.statics,
-                       .buffers = program.buffers,
-                       .locals = program.locals,
-                       .exprs = program.exprs,
-                       .leaves = program.leaves,
-                       .body = {}};
+  LoopProgram frame;
+  frame.name = program.name;
+  frame.statics = program.statics;
+  frame.buffers = program.buffers;
+  frame.locals = program.locals;
+  frame.exprs = program.exprs;
+  frame.leaves = program.leaves;
   for (Buffer& buffer : frame.buffers) {
     if (!IsInput(buffer.role) && !IsOfNest(buffer.role)) {
       buffer.role = Role::kInOut;

@@ -123,13 +123,9 @@ void Sweep(const LoopProgram& program, const Liveness& live, Block& block) {
 
 // Numbers what is still mentioned anew.
 LoopProgram Compact(LoopProgram program, const Liveness& live) {
-  LoopProgram compact{.name = std::move(program.name),
-                      .statics = std::move(program.statics),
-                      .buffers = {},
-                      .locals = {},
-                      .exprs = {},
-                      .leaves = {},
-                      .body = {}};
+  LoopProgram compact;
+  compact.name = std::move(program.name);
+  compact.statics = std::move(program.statics);
   IdVector<BufferId, BufferId> buffers;
   buffers.reserve(program.buffers.size());
   for (BufferId k : program.buffers.ids()) {

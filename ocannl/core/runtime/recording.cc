@@ -17,14 +17,11 @@ LoopProgram AppendProgram(const std::string& array, const NdArray& like,
                           const std::string& recorded, int64_t capacity) {
   Dims dims = like.dims();
   dims.insert(dims.begin(), capacity);
-  LoopProgram program{.name = absl::StrCat("record_", array),
-                      .statics = {{recorded + ".place", capacity}},
-                      .buffers = {{array, like.dtype(), like.dims(), Role::kIn},
-                                  {recorded, like.dtype(), dims, Role::kInOut}},
-                      .locals = {},
-                      .exprs = {},
-                      .leaves = {},
-                      .body = {}};
+  LoopProgram program;
+  program.name = absl::StrCat("record_", array);
+  program.statics = {{recorded + ".place", capacity}};
+  program.buffers = {{array, like.dtype(), like.dims(), Role::kIn},
+                     {recorded, like.dtype(), dims, Role::kInOut}};
   Access from{.buffer = {0}, .indices = {}};
   Access to{.buffer = {1}, .indices = {Affine(Static(0))}};
   const auto rank = static_cast<int32_t>(like.dims().size());

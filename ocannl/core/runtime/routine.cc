@@ -28,6 +28,10 @@ absl::Status StaticRef::Set(int64_t value) {
   return absl::OkStatus();
 }
 
+Routine::Routine(Routine&&) noexcept = default;
+Routine& Routine::operator=(Routine&&) noexcept = default;
+Routine::~Routine() = default;
+
 Routine::Routine(std::shared_ptr<const LinkedCode> code, Context context)
     : code_(std::move(code)), context_(std::move(context)) {
   const size_t count = program().statics.size();

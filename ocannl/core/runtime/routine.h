@@ -61,6 +61,10 @@ class StaticRef {
 // Moves, but does not copy. Not thread-safe, like its context.
 class Routine {
  public:
+  Routine(Routine&&) noexcept;
+  Routine& operator=(Routine&&) noexcept;
+  ~Routine();
+
   const std::string& name() const { return program().name; }
   const LoopProgram& program() const { return *code_->program; }
 

@@ -66,6 +66,13 @@ std::shared_ptr<const CallNote> Graph::SetCall(
   return std::exchange(call_, std::move(call));
 }
 
+Graph::Graph() = default;
+Graph::Graph(const Graph&) = default;
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(const Graph&) = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::~Graph() = default;
+
 TensorId Graph::Add(TensorNode node) {
   SetPlace(node);
   for (TensorId operand : OperandsOf(node.source)) {

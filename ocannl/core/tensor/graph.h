@@ -4,8 +4,8 @@
 // computed from others. A graph is only a graph: shapes are inferred by
 // core/shape, code is made by core/assign.
 //
-// A construction that fails makes an error node and nothing else: only what is
-// built on it fails, with its message; the graph stays usable. Not thread-safe.
+// A construction that fails makes an error node, and only what is built on it
+// fails, with its message. Not thread-safe.
 #ifndef OCANNL_CORE_TENSOR_GRAPH_H_
 #define OCANNL_CORE_TENSOR_GRAPH_H_
 
@@ -97,6 +97,13 @@ struct StaticSymbol {
 
 class Graph {
  public:
+  Graph();
+  Graph(const Graph&);
+  Graph(Graph&&) noexcept;
+  Graph& operator=(const Graph&);
+  Graph& operator=(Graph&&) noexcept;
+  ~Graph();
+
   // Adds a node. An empty name becomes n<id>[_<op>]; a taken one gets a number.
   // A leaf asks for its memory mode itself. CHECKs that operands are nodes.
   TensorId Add(TensorNode node);
@@ -108,12 +115,10 @@ class Graph {
   // The static index that is the number of the training's step: the first with
   // the name "step" or "step_n". Noise depends on it (initializer.h).
   std::optional<int32_t> Step() const;
-
   const TensorNode& operator[](TensorId id) const { return nodes_[id.index]; }
   int32_t size() const { return static_cast<int32_t>(nodes_.size()); }
   const std::vector<StaticSymbol>& statics() const { return statics_; }
   std::optional<TensorId> Find(absl::string_view name) const;
-
   void Rename(TensorId id, std::string name);
   // `base`, or if that is taken, it with a number behind it: a name that
   // nothing else gets from here on, for an array that code declares.
@@ -126,8 +131,7 @@ class Graph {
   // CHECK-fails for any other node.
   void SetGather(TensorId id, TensorId ids, bool scatters);
   void SetScan(TensorId id, std::string axis);
-  // The parameters in the order in which Param (leaf.h) made them, each under
-  // the text that asked for it.
+  // In the order in which Param (leaf.h) made them, each under its text.
   const std::vector<TensorId>& parameters() const { return parameters_; }
   void AddParameter(TensorId id) { parameters_.push_back(id); }
   // Until EndReuse, Param gives those from number `begin` to `end`, one after
@@ -135,8 +139,7 @@ class Graph {
   void ReuseParameters(size_t begin, size_t end);
   void EndReuse() { reuse_.reset(); }
   bool reuses_parameters() const { return reuse_.has_value(); }
-  // The next of these parameters; nullopt: all were given.
-  std::optional<TensorId> NextReused();
+  std::optional<TensorId> NextReused();  // nullopt: all were given
   // What computes the first value of a parameter; it may mention its sizes,
   // which is why it comes after it.
   void SetInit(TensorId parameter, TensorId init);
@@ -148,11 +151,9 @@ class Graph {
     shared_inits_.push_back(std::move(shared));
   }
   void SetLaterInit(TensorId parameter, int32_t shared);
-  // Makes its nodes if they are still to be made.
-  void MakeInit(TensorId parameter);
+  void MakeInit(TensorId parameter);  // its nodes, if they are still to be made
 
-  // CHECK-fails if the nodes are no einsums.
-  void AddSizeRule(SizeRule rule);
+  void AddSizeRule(SizeRule rule);  // CHECKs that the nodes are einsums
   const std::vector<SizeRule>& size_rules() const { return size_rules_; }
   // Which of them name the node, in order.
   absl::Span<const size_t> SizeRulesOf(TensorId id) const;
@@ -164,11 +165,10 @@ class Graph {
   bool IsOpen(TensorId id) const { return nodes_[id.index].open >= 0; }
   // The dtype of the node, a float, is open from now on, and the default.
   void Open(TensorId id);
-  // From now on `id`, open or free, is of one dtype with `with`, which is open.
+  // Now `id`, open or free, is of one dtype with `with`, which is open.
   void Unite(TensorId id, TensorId with);
   // Decides an open dtype or a free one, and what a literal with it holds.
   void Decide(TensorId id, DType dtype, DTypeNote note);
-  // Whether there are any.
   bool has_open() const { return !open_.empty(); }
 
   struct OpenDType {

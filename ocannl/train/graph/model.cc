@@ -14,6 +14,14 @@
 #include "ocannl/train/graph/option_check.h"
 
 namespace ocannl::train {
+
+Model::Model() = default;
+Model::Model(const Model&) = default;
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(const Model&) = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
 namespace {
 
 void Say(Assignments& code, std::string comment) {

@@ -35,6 +35,13 @@ struct CodeState {
 };
 
 struct Model {
+  Model();
+  Model(const Model&);
+  Model(Model&&) noexcept;
+  Model& operator=(const Model&);
+  Model& operator=(Model&&) noexcept;
+  ~Model();
+
   Graph graph;
   Shapes shapes;
   ComputedBy computed_by;
