@@ -41,7 +41,7 @@ constexpr Pass kPasses[] = {
     {"simplify", SimplifyExact, true},
     // What the first round made a constant costs nothing to repeat.
     {"virtualize", Virtualize, true},
-    // Until here each nest has one store, and some are dead now.
+    // Until here each nest has one store. Temps that were inlined have none.
     {"prune", EliminateDeadCode, true},
     {"simplify", SimplifyExact, true},
     {"simplify_real", SimplifyReal, false},

@@ -112,6 +112,7 @@ class Virtualizer {
   explicit Virtualizer(LoopProgram program)
       : program_(std::move(program)),
         effects_(stmts().size()),
+        is_dead_(stmts().size()),
         readers_(program_.buffers.size()),
         writers_(program_.buffers.size()) {
     for (size_t k = 0; k < stmts().size(); ++k) {
@@ -123,9 +124,10 @@ class Virtualizer {
 
   LoopProgram Run() {
     // In program order, so that what is inlined is inlined already.
-    for (size_t k = 0; k < stmts().size(); ++k) {
-      if (IsRead(k)) TryInline(k);
-    }
+    for (size_t k = 0; k < stmts().size(); ++k) TryInline(k);
+    std::erase_if(stmts(), [&](const Stmt& stmt) {
+      return is_dead_[&stmt - stmts().data()];
+    });
     return std::move(program_);
   }
 
@@ -159,29 +161,20 @@ class Virtualizer {
     for (const Access* read : reads) AddPlace(place, readers_[read->buffer]);
   }
 
-  // Whether a statement may read what this one writes.
-  bool IsRead(size_t definition) const {
-    return absl::c_any_of(effects_[definition].writes, [&](BufferId buffer) {
-      return !readers_[buffer].empty();
-    });
-  }
-
   int64_t NumReads(size_t place, BufferId buffer) const {
     return absl::c_count_if(effects_[place].reads, [&](const Access* read) {
       return read->buffer == buffer;
     });
   }
 
-  // The statements from `first` on that read the buffer.
-  Places ReadersFrom(size_t first, BufferId buffer) const {
-    Places readers = readers_[buffer];
+  // The statements that read the buffer, ascending.
+  Places ReadersOf(BufferId buffer) const {
+    Places readers;
+    for (uint32_t k : readers_[buffer]) {
+      if (NumReads(k, buffer) > 0) readers.push_back(k);
+    }
     absl::c_sort(readers);
     readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
-    readers.erase(std::remove_if(readers.begin(), readers.end(),
-                                 [&](size_t k) {
-                                   return k < first || NumReads(k, buffer) == 0;
-                                 }),
-                  readers.end());
     return readers;
   }
 
@@ -192,7 +185,9 @@ class Virtualizer {
     const absl::string_view error = DefinitionError(definition, *nest);
     if (!error.empty()) return error;
     const Access& target = nest->set->target;
-    const Places uses = ReadersFrom(definition, target.buffer);
+    const Places readers = ReadersOf(target.buffer);
+    const auto uses = absl::MakeConstSpan(readers).subspan(
+        absl::c_lower_bound(readers, definition) - readers.begin());
     if (uses.empty()) return "";
     int64_t evaluations = 0;
     for (size_t k : uses) {
@@ -232,6 +227,7 @@ class Virtualizer {
       }
       AddReader(k, effects_[definition].reads);
     }
+    is_dead_[definition] = uses.size() == readers.size();
     return "";
   }
 
@@ -265,7 +261,7 @@ class Virtualizer {
 
   // Whether one of the statements sums what the definition looks up: sums of
   // contiguous cells are faster.
-  bool SumsLookups(size_t definition, const Places& uses) const {
+  bool SumsLookups(size_t definition, absl::Span<const uint32_t> uses) const {
     if (effects_[definition].lookups.empty()) return false;
     return absl::c_any_of(uses, [&](size_t k) {
       return absl::c_any_of(effects_[k].reads, [&](const Access* read) {
@@ -393,6 +389,7 @@ class Virtualizer {
   // Of the top-level statements. In blocks, which fit where the assignments
   // were, as one vector of a long program does not.
   std::deque<Effects> effects_;
+  std::vector<bool> is_dead_;  // inlined wherever it is read
   // In any order, and some that read it no more.
   IdVector<BufferId, Places> readers_;
   IdVector<BufferId, Places> writers_;  // ascending
