@@ -60,7 +60,8 @@ class Target:
                     for name in args.get(key, [])}
 
         self.headers = files("hdrs", "textual_hdrs")
-        self.files = self.headers | files("srcs")
+        self.files = self.headers | files("srcs") | {
+            f"{package}/{test}.cc" for test in args.get("tests", [])}
         self.deps = [absolute(package, dep) for dep in args.get("deps", [])]
 
 
@@ -85,7 +86,8 @@ def targets_of(path, package):
             ignore = lambda *args, **kwargs: []
             return vars(builtins).get(name, ignore)
 
-    rules = Names(cc_binary=rule, cc_library=rule, cc_test=rule)
+    rules = Names(cc_binary=rule, cc_library=rule, cc_test=rule,
+                  cc_test_group=rule)
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), rules)
     return found
 
@@ -165,6 +167,10 @@ def selftest():
          ' for n in ["t"]]', "ocannl/a/a.h", None),
         ('cc_test(name = "t", srcs = ["t.cc"], deps = [":b"])',
          "tests/b.h", None),
+        ('cc_test_group(name = "g", tests = {"t": {}}, deps = [":b"])',
+         "ocannl/a/new.h", "//tests:b " + unused),
+        ('cc_test_group(name = "g", tests = {"t": {}})',
+         "ocannl/a/a.h", "a.h " + missing + "//ocannl/a:a"),
         ('cc_test(name = "t", srcs = ["t.cc"], deps = ["@eigen"])',
          "Eigen/Core", None),
         ('cc_test(name = "t", srcs = ["t.cc"], data = glob(["*.ll"]))',

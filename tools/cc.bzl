@@ -132,3 +132,66 @@ def cc_test(
         visibility = visibility,
         **kwargs
     )
+
+def _grouped_test_impl(ctx):
+    # A link, since the program finds its tests by the name of its call.
+    program = ctx.actions.declare_file(ctx.label.name)
+    ctx.actions.symlink(
+        output = program,
+        target_file = ctx.executable.program,
+        is_executable = True,
+    )
+    files = [ctx.executable.program] + ctx.files.data
+    runfiles = ctx.runfiles(files = files, collect_default = True)
+    return [DefaultInfo(executable = program, runfiles = runfiles)]
+
+_grouped_test = rule(
+    implementation = _grouped_test_impl,
+    attrs = {
+        "data": attr.label_list(allow_files = True),
+        "program": attr.label(executable = True, cfg = "target"),
+    },
+    test = True,
+)
+
+# Tests of one folder that are compiled as one unit and linked once: half of the
+# time of most tests is headers and templates that their neighbours need too
+# (`g++` of five tests of tests/optim: 26 s by themselves, 12 s as one unit).
+# `tests` has the attributes of each test by its name. The test a_test has the
+# source a_test.cc and runs the tests of this file alone (grouped_main.cc).
+# Tests that replace `operator new` or have a main function stay outside, and
+# those that read files when the program starts.
+def cc_test_group(
+        name,
+        tests,
+        deps,
+        visibility = [Label("//tests:__pkg__")]):
+    sources = [test + ".cc" for test in tests]
+    unity = name + "_unity"
+    texts = name + "_texts"
+    _unity_source(name = unity, srcs = sources, testonly = True)
+    native.cc_library(name = texts, textual_hdrs = sources, testonly = True)
+    native.cc_binary(
+        name = name,
+        testonly = True,
+        srcs = select({
+            str(Label("//tools:unity_off")): sources,
+            "//conditions:default": [unity],
+        }),
+        copts = TEST_COPTS + _include_first("test_headers") + select({
+            str(Label("//tools:unity_off")): [],
+            "//conditions:default": ["-Wno-subobject-linkage"],
+        }),
+        visibility = visibility,
+        deps = deps + _TEST + [
+            texts,
+            Label("//tools:grouped_main"),
+        ],
+    )
+    for test, attributes in tests.items():
+        _grouped_test(
+            name = test,
+            program = name,
+            visibility = visibility,
+            **dict({"size": "small"}, **attributes)
+        )
