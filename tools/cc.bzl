@@ -143,7 +143,12 @@ def _grouped_test_impl(ctx):
     )
     files = [ctx.executable.program] + ctx.files.data
     runfiles = ctx.runfiles(files = files, collect_default = True)
-    return [DefaultInfo(executable = program, runfiles = runfiles)]
+    return [DefaultInfo(
+        executable = program,
+        runfiles = runfiles.merge(
+            ctx.attr.program[DefaultInfo].default_runfiles,
+        ),
+    )]
 
 _grouped_test = rule(
     implementation = _grouped_test_impl,
