@@ -10,12 +10,12 @@
 //
 // Each program is compiled twice: as a whole, as without a profile, and nest by
 // nest after the same schedule. Runs alternate: one takes the nests in order
-// with the clock read between them, the next the whole. After 64 runs, so few
-// are nest by nest that they cost 2 % of the time at most, one in eight or
-// fewer; the run behind each of them is timed as a whole. The same statements
-// run on the same arrays in the same order, so that every run leaves the same
-// bits, and the times of the nests can be compared with that of the whole. What
-// reading the clock takes is subtracted.
+// with the clock read between them, the next the whole. After 64 runs, at most
+// one in eight is nest by nest, and fewer if that costs 2 % of the time. The
+// run after each of them is timed as a whole. The same statements run on the
+// same arrays in the same order. Every run therefore leaves the same bits, and
+// the times of the nests can be compared with that of the whole. What reading
+// the clock takes is subtracted.
 #ifndef OCANNL_CORE_TIERING_PROFILING_BACKEND_H_
 #define OCANNL_CORE_TIERING_PROFILING_BACKEND_H_
 

@@ -86,9 +86,9 @@ void Legalize(Nest& nest, Isa isa);
 void RematerializeLoads(Nest& nest, Isa isa);
 
 // Software prefetching (Mowry, Lam and Gupta 1992): a loop that computes with a
-// strip of an operand reads the lines of the next strip into L2, evenly in its
-// iterations. The strip is contiguous, such as rows of a matrix, whose many
-// streams hardware prefetchers lose. It takes more bytes than stay in caches.
+// strip of an operand reads the lines of the next strip into L2, spread over
+// its iterations. Such strips are contiguous rows of an operand larger than the
+// caches: hardware prefetchers do not follow as many streams.
 //
 //   loop i1 { loop i2 { ... fma ..., [p0, stride 0] } }
 //     ->  loop i1 { loop i2 { prefetch [p1 + 36864]  ... } }
