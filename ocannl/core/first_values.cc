@@ -16,7 +16,7 @@
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/assign/build.h"
 #include "ocannl/core/base/status_macros.h"
-#include "ocannl/core/base/unique_name.h"
+#include "ocannl/core/base/names.h"
 #include "ocannl/core/compile.h"
 #include "ocannl/core/runtime/routine.h"
 #include "ocannl/core/tensor/initializer.h"

@@ -61,7 +61,7 @@ extern int64_t kMostBytes;
 extern Shape shape;
 void Print(const Shape& shape);
 """,
-    "ocannl/core/base/name_table.h": """
+    "ocannl/core/base/names.h": """
 struct Thing { std::string name; };
 extern std::vector<Thing> all;
 """,
@@ -237,7 +237,7 @@ TEXT = {
     "ocannl/core/assign/build.h": ["Forward    compute"],
     "ocannl/core/base/number_text.h": ["NumberText(0.1f), "],
     "ocannl/core/index/byte_size.h": ["ByteSize(DType::kF3"],
-    "ocannl/core/base/unique_name.h": [
+    "ocannl/core/base/names.h": [
         'UniqueName("acc", ', "NameIndex names;"],
     "ocannl/core/assign/gradient.h": ["t = a * b   ->   a"],
     "ocannl/core/assign/ir.h": ["n35 =:+ w1 * moons", "lhs[lhs_indices] ="],

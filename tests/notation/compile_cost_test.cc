@@ -47,13 +47,13 @@ double Seconds(const std::function<void()>& body) {
 }
 
 // That the time of `work` grows from n to 8n with an exponent of at most 1.15,
-// by the least of five runs of each in turn, and of up to 20 where processes
+// by the least of five runs of each in turn, and of up to 60 where processes
 // beside this one take the caches: they only add to it.
 void ExpectNearLinear(const std::function<void(int)>& work, int n) {
   double few = 1e9;
   double many = 1e9;
   auto exponent = [&] { return std::log(many / few) / std::log(8); };
-  for (int run = 0; run < 5 || (run < 20 && exponent() >= 1.15); ++run) {
+  for (int run = 0; run < 5 || (run < 60 && exponent() >= 1.15); ++run) {
     few = std::min(few, Seconds([&] { work(n); }));
     many = std::min(many, Seconds([&] { work(8 * n); }));
   }

@@ -22,7 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
-#include "ocannl/core/base/name_table.h"
+#include "ocannl/core/base/names.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/index/affine.h"

@@ -16,7 +16,7 @@
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/loops.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/base/unique_name.h"
+#include "ocannl/core/base/names.h"
 
 namespace ocannl {
 namespace {

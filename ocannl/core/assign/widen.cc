@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/loops.h"
-#include "ocannl/core/base/unique_name.h"
+#include "ocannl/core/base/names.h"
 
 namespace ocannl {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "ocannl/core/base/unique_name.h"
+#include "ocannl/core/base/names.h"
 #include "ocannl/core/loop/renumber.h"
 #include "ocannl/core/loop/walk.h"
 

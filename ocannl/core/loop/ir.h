@@ -32,7 +32,7 @@
 #include "ocannl/core/base/id.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/pool.h"
-#include "ocannl/core/base/unique_name.h"
+#include "ocannl/core/base/names.h"
 #include "ocannl/core/index/affine.h"
 #include "ocannl/core/index/projections.h"
 #include "ocannl/core/ops/expr.h"

@@ -27,7 +27,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/dtype.h"
-#include "ocannl/core/base/name_table.h"
+#include "ocannl/core/base/names.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/source_location.h"
 #include "ocannl/core/ops/op.h"

@@ -16,7 +16,7 @@
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/loops.h"
 #include "ocannl/core/assign/sums/find_lanes.h"
-#include "ocannl/core/base/unique_name.h"
+#include "ocannl/core/base/names.h"
 #include "ocannl/core/index/division.h"
 #include "ocannl/core/index/injective.h"
 #include "ocannl/core/index/projections.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/base/unique_name.h"
+#include "ocannl/core/base/names.h"
 
 #include <algorithm>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
@@ -22,15 +23,6 @@ std::string UniqueName(const std::string& base,
   });
 }
 
-NameIndex::NameIndex() = default;
-NameIndex::NameIndex(const NameIndex&) {}
-NameIndex::NameIndex(NameIndex&&) noexcept = default;
-NameIndex& NameIndex::operator=(const NameIndex&) {
-  return *this = NameIndex();
-}
-NameIndex& NameIndex::operator=(NameIndex&&) noexcept = default;
-NameIndex::~NameIndex() = default;
-
 std::optional<size_t> NameIndex::Find(size_t table,
                                       absl::string_view name) const {
   const auto found = places_.find(name);
@@ -47,7 +39,8 @@ std::string NameIndex::Unused(const std::string& base) {
   return name;
 }
 
-void NameIndex::UpdateOne(size_t table, size_t size, NameOf name) {
+void NameIndex::UpdateOne(size_t table, size_t size,
+                          absl::FunctionRef<const std::string&(size_t)> name) {
   if (table == seen_.size()) seen_.emplace_back();
   std::vector<std::string>& seen = seen_[table];
   while (seen.size() > size ||
@@ -74,6 +67,32 @@ void NameIndex::DropLast(size_t table) {
   }
   const auto next = next_.find(name.substr(0, end));
   if (next != next_.end()) next->second = std::min(next->second, number);
+}
+
+NameTable::Key NameTable::KeyOf(absl::string_view name, NameOf name_of) {
+  return {static_cast<uint32_t>(absl::HashOf(name)), name, name_of};
+}
+
+int32_t NameTable::Add(absl::string_view name, int32_t number, NameOf name_of) {
+  const Key key = KeyOf(name, name_of);
+  return slots_
+      .lazy_emplace(key,
+                    [&](const auto& emplace) {
+                      emplace(Slot{key.hash, number});
+                    })
+      ->id;
+}
+
+std::optional<int32_t> NameTable::Find(absl::string_view name,
+                                       NameOf name_of) const {
+  const auto found = slots_.find(KeyOf(name, name_of));
+  if (found == slots_.end()) return std::nullopt;
+  return found->id;
+}
+
+void NameTable::Erase(absl::string_view name, NameOf name_of) {
+  const auto found = slots_.find(KeyOf(name, name_of));
+  if (found != slots_.end()) slots_.erase(found);
 }
 
 }  // namespace ocannl
