@@ -13,7 +13,7 @@
 # package sources. Later runs use it again, with what they have installed and
 # built. Delete it for a clean one. The mounts below it are in a namespace of
 # this script and end with it, even if it is killed.
-# README's commands take 3.5 and 16 minutes on two cores. The exit status is that
+# README's commands take 3 and 15 minutes on two cores. The exit status is that
 # of the first command that fails; 2: there is no system to run them in.
 set -euo pipefail
 

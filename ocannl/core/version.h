@@ -7,7 +7,7 @@
 
 namespace ocannl {
 
-inline constexpr char kVersion[] = "0.9.0";
+inline constexpr char kVersion[] = "0.9.1";
 
 }  // namespace ocannl
 
