@@ -4,6 +4,8 @@ They stand here and not in .bazelrc, because a project that embeds this one has
 a .bazelrc of its own. Its --copt flags come before these, so these hold.
 """
 
+load("//tools:tool_and_library.bzl", "link_to_program")
+
 COPTS = [
     "-std=c++20",
 
@@ -70,6 +72,18 @@ _unity_source = rule(
     attrs = {"srcs": attr.label_list(allow_files = [".cc"])},
 )
 
+# The unit of `sources`, or they by themselves with --define=unity=off.
+def _unit(name, sources, testonly = False):
+    unity = name + "_unity"
+    _unity_source(name = unity, srcs = sources, testonly = testonly)
+    return _if_unity([unity], sources)
+
+def _if_unity(values, otherwise = []):
+    return select({
+        str(Label("//tools:unity_off")): otherwise,
+        "//conditions:default": values,
+    })
+
 # Compiles `srcs` as one translation unit (a unity build, or jumbo build): half
 # of the time of most sources is headers and templates that their neighbours
 # need too. --define=unity=off compiles each by itself.
@@ -85,25 +99,18 @@ def cc_library(
         **kwargs):
     sources = [src for src in srcs if src.endswith(".cc")]
     if len(sources) > 1:
-        unity = name + "_unity"
-        _unity_source(name = unity, srcs = sources)
         textual_hdrs = textual_hdrs + sources
-        srcs = [src for src in srcs if src not in sources] + select({
-            str(Label("//tools:unity_off")): sources,
-            "//conditions:default": [unity],
-        })
+        others = [src for src in srcs if src not in sources]
+        srcs = others + _unit(name, sources)
 
         # GCC inlines less in what it takes for a large unit: compiling a
         # program took 9 % longer without the first (`tools/replay.py --old
         # --new --speed=compile_again`). A type of a source's unnamed namespace
         # is in one unit still.
-        copts = copts + select({
-            str(Label("//tools:unity_off")): [],
-            "//conditions:default": [
-                "--param=large-unit-insns=1000000",
-                "-Wno-subobject-linkage",
-            ],
-        })
+        copts = copts + _if_unity([
+            "--param=large-unit-insns=1000000",
+            "-Wno-subobject-linkage",
+        ])
     native.cc_library(
         name = name,
         srcs = srcs,
@@ -135,12 +142,7 @@ def cc_test(
 
 def _grouped_test_impl(ctx):
     # A link, since the program finds its tests by the name of its call.
-    program = ctx.actions.declare_file(ctx.label.name)
-    ctx.actions.symlink(
-        output = program,
-        target_file = ctx.executable.program,
-        is_executable = True,
-    )
+    program = link_to_program(ctx, ctx.executable.program)
     files = [ctx.executable.program] + ctx.files.data
     runfiles = ctx.runfiles(files = files, collect_default = True)
     return [DefaultInfo(
@@ -172,21 +174,14 @@ def cc_test_group(
         deps,
         visibility = [Label("//tests:__pkg__")]):
     sources = [test + ".cc" for test in tests]
-    unity = name + "_unity"
     texts = name + "_texts"
-    _unity_source(name = unity, srcs = sources, testonly = True)
     native.cc_library(name = texts, textual_hdrs = sources, testonly = True)
     native.cc_binary(
         name = name,
         testonly = True,
-        srcs = select({
-            str(Label("//tools:unity_off")): sources,
-            "//conditions:default": [unity],
-        }),
-        copts = TEST_COPTS + _include_first("test_headers") + select({
-            str(Label("//tools:unity_off")): [],
-            "//conditions:default": ["-Wno-subobject-linkage"],
-        }),
+        srcs = _unit(name, sources, testonly = True),
+        copts = TEST_COPTS + _include_first("test_headers") +
+                _if_unity(["-Wno-subobject-linkage"]),
         visibility = visibility,
         deps = deps + _TEST + [
             texts,

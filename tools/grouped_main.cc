@@ -5,9 +5,7 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <string>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,15 +1,19 @@
 """A program and a library under one name."""
 
-def _tool_and_library_impl(ctx):
-    program = ctx.actions.declare_file(ctx.label.name)
+# A link to `program` with the name of the target.
+def link_to_program(ctx, program):
+    link = ctx.actions.declare_file(ctx.label.name)
     ctx.actions.symlink(
-        output = program,
-        target_file = ctx.executable.tool,
+        output = link,
+        target_file = program,
         is_executable = True,
     )
+    return link
+
+def _tool_and_library_impl(ctx):
     return [
         DefaultInfo(
-            executable = program,
+            executable = link_to_program(ctx, ctx.executable.tool),
             runfiles = ctx.attr.tool[DefaultInfo].default_runfiles,
         ),
         ctx.attr.library[CcInfo],

@@ -30,9 +30,9 @@
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/id.h"
+#include "ocannl/core/base/names.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/base/pool.h"
-#include "ocannl/core/base/names.h"
 #include "ocannl/core/index/affine.h"
 #include "ocannl/core/index/projections.h"
 #include "ocannl/core/ops/expr.h"
@@ -88,7 +88,7 @@ struct Buffer {
 // An integer argument of the routine, with values in [0, range).
 struct StaticIndex {
   std::string name;
-  int64_t range;  // kUnranged: any value from 0, and not in an array index
+  int64_t range;  // kUnranged: any value from 0; not allowed in an array index
 
   friend bool operator==(const StaticIndex&, const StaticIndex&) = default;
 };

@@ -117,7 +117,7 @@ void Sweep(const LoopProgram& program, const Liveness& live, Block& block) {
         },
         static_cast<const Stmt::variant&>(stmt));
   });
-  // There may be a dead one for each that the passes behind this one hold.
+  // Virtualize and this pass may have removed most of what it has room for.
   block.stmts.shrink_to_fit();
 }
 

@@ -11,8 +11,8 @@
 //
 // A temp or a virtual buffer qualifies if one nest of loops sets each of its
 // cells once, without accumulating. Nothing that the value depends on may
-// change between the nest and any use. It is inlined everywhere or nowhere, and
-// then the nest goes. The uses may be in statements of any form.
+// change between the nest and any use. It is inlined everywhere or nowhere; a
+// nest that is inlined everywhere is removed. Uses may be in any statement.
 // Virtual buffers are inlined also where loading costs less, up to
 // kMaxInlinedCost.
 #ifndef OCANNL_CORE_OPT_VIRTUALIZE_H_
