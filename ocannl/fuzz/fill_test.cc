@@ -11,7 +11,7 @@ namespace ocannl::fuzz {
 namespace {
 
 TEST(FillTest, DependsOnSeedNameAndKind) {
-  Buffer buffer = {"x", DType::kF32, {50}, Role::kIn};
+  Buffer buffer = {"x", DType::kF32, Role::kIn, {50}};
   NdArray x = FillBuffer(buffer, FillKind::kUnit, 1);
   EXPECT_TRUE(SameBits(x, FillBuffer(buffer, FillKind::kUnit, 1)));
   EXPECT_FALSE(SameBits(x, FillBuffer(buffer, FillKind::kUnit, 2)));
@@ -23,7 +23,7 @@ TEST(FillTest, DependsOnSeedNameAndKind) {
 TEST(FillTest, SmallIntegersAreThat) {
   for (DType dtype : kDTypes) {
     NdArray x =
-        FillBuffer({"x", dtype, {99}, Role::kIn}, FillKind::kSmallIntegers, 1);
+        FillBuffer({"x", dtype, Role::kIn, {99}}, FillKind::kSmallIntegers, 1);
     for (int64_t k = 0; k < x.size(); ++k) {
       double value = x.AsDouble(k);
       EXPECT_EQ(value, std::floor(value));
@@ -35,7 +35,7 @@ TEST(FillTest, SmallIntegersAreThat) {
 TEST(FillTest, BoolsAreZeroOrOne) {
   for (FillKind kind : {FillKind::kUnit, FillKind::kSmallIntegers,
                         FillKind::kLogUniform, FillKind::kZoo}) {
-    NdArray x = FillBuffer({"x", DType::kBool, {99}, Role::kIn}, kind, 1);
+    NdArray x = FillBuffer({"x", DType::kBool, Role::kIn, {99}}, kind, 1);
     for (int64_t k = 0; k < x.size(); ++k) {
       EXPECT_LE(static_cast<int>(x.data()[k]), 1);
     }

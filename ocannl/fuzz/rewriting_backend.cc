@@ -19,7 +19,7 @@ class RewrittenExecutable : public Executable {
     for (const Buffer& buffer : after.buffers) {
       place_.push_back({});
       for (BufferId old : before.buffers.ids()) {
-        const auto& [name, dtype, dims, role] = before.buffers[old];
+        const auto& [name, dtype, role, dims] = before.buffers[old];
         const bool has_grown = NumElements(dims) < NumElements(buffer.dims);
         if (name == buffer.name && !has_grown) place_.back() = old;
       }

@@ -118,7 +118,7 @@ TEST(InterpTest, LoopsAreEnteredAgainAtTheirStart) {
 TEST(InterpTest, ALoopOfNoIterationsDoesNothing) {
   LoopProgram program;
   program.name = "nothing";
-  program.buffers = {{"y", DType::kF32, {1}, Role::kInOut}};
+  program.buffers = {{"y", DType::kF32, Role::kInOut, {1}}};
   Access y{.buffer = {0}, .indices = {Affine(0)}};
   ExprId one = Literal(program.exprs, DType::kF32, 1).id();
   program.body.stmts = {For{LoopKind::kFor, {0}, 0, {{Set{y, one}}}}};
@@ -216,7 +216,7 @@ TEST(InterpTest, DerivedOpsAreExpanded) {
 TEST(InterpTest, DeepExpressionsNeedNoStack) {
   LoopProgram program;
   program.name = "deep";
-  program.buffers = {{"y", DType::kU32, {1}, Role::kInOut}};
+  program.buffers = {{"y", DType::kU32, Role::kInOut, {1}}};
   Access y{.buffer = {0}, .indices = {Affine(0)}};
   Expr value = program.Read(y);
   for (int i = 0; i < 100'000; ++i) value = value + 1;
@@ -292,9 +292,9 @@ void CheckPrimitive(Op op, DType condition, DType operand, DType result) {
   std::vector<Expr> reads;
   std::vector<NdArray*> pointers;
   const BufferId target =
-      program.buffers.Add({"y", result, {size}, Role::kOut});
+      program.buffers.Add({"y", result, Role::kOut, {size}});
   for (DType dtype : types) {
-    const BufferId x = program.buffers.Add({"x", dtype, {size}, Role::kIn});
+    const BufferId x = program.buffers.Add({"x", dtype, Role::kIn, {size}});
     reads.push_back(program.Read(Access{x, {Affine(Iterator({0}))}}));
   }
   Set set{Access{target, {Affine(Iterator({0}))}},

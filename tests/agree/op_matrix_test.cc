@@ -128,7 +128,7 @@ class OpProgram {
   }
 
   void MakeResult(const Row& row, const Dims& dims) {
-    program_.buffers.push_back({"y", row.result, dims, Role::kOut});
+    program_.buffers.push_back({"y", row.result, Role::kOut, dims});
     arrays_.emplace_back(row.result, dims);
   }
 
@@ -146,7 +146,7 @@ class OpProgram {
                    const std::vector<Constant>& column) {
     Dims dims = {times_, same ? 1 : step * lanes_};
     const BufferId x = program_.buffers.Add(
-        {absl::StrCat("x", program_.buffers.size()), dtype, dims, Role::kIn});
+        {absl::StrCat("x", program_.buffers.size()), dtype, Role::kIn, dims});
     NdArray array(dtype, dims);
     const size_t size = SizeOf(dtype);
     for (int64_t cell = 0; cell < array.size(); ++cell) {

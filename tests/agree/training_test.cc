@@ -83,7 +83,7 @@ Trained Train(const Training& training, int64_t steps, const Backend& backend) {
 std::string Difference(const Training& training, const Trained& expected,
                        const Trained& actual) {
   const auto steps = static_cast<int64_t>(expected.losses.size());
-  const Buffer losses{"losses", DType::kF32, {steps}, Role::kOut};
+  const Buffer losses{"losses", DType::kF32, Role::kOut, {steps}};
   auto as_array = [&](const Trained& trained) {
     NdArray array(DType::kF32, {steps});
     absl::c_copy(trained.losses, array.values<float>().begin());

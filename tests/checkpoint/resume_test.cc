@@ -145,7 +145,7 @@ TEST(ResumeTest, TheStateOfSeveralRoutines) {
   };
   auto buffer = [](const std::string& name, Role role) {
     return Buffer{
-        .name = name, .dtype = DType::kF32, .dims = {2}, .role = role};
+        .name = name, .dtype = DType::kF32, .role = role, .dims = {2}};
   };
   const LoopProgram first = program(
       {buffer("a", Role::kIn), buffer("b", Role::kOut), buffer("c", Role::kIn),

@@ -325,9 +325,9 @@ TEST(CascadeTest, ASumOfManyOnesIsExact) {
   code.AddArray({"y", DType::kF32, {1}, kept});
   const Expr term = MakeLeaf(code.exprs, DType::kF32, 0);
   code.list.push_back(Assign{.lhs = 1,
-                             .lhs_indices = {Affine(0)},
                              .accum = Op::kAdd,
                              .reset = true,
+                             .lhs_indices = {Affine(0)},
                              .rhs = term.id(),
                              .sources = {ReadArray{0, {Affine(0)}}},
                              .extents = {n}});

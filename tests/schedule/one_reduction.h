@@ -48,9 +48,9 @@ inline Assignments Code(const Dims& output, const Dims& reduced, Kind kind,
     sources.push_back(ReadArray{2, all});
   }
   code.list.push_back(Assign{.lhs = 1,
-                             .lhs_indices = kept,
                              .accum = OpOf(kind),
                              .reset = reset,
+                             .lhs_indices = kept,
                              .rhs = term.id(),
                              .sources = sources,
                              .extents = extents});

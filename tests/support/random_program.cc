@@ -21,7 +21,7 @@ class Generator {
     program_.statics = {{"s", options_.static_range}};
     for (Role role : options_.roles) targets_.push_back(AddBuffer(role));
     if (options_.looks_up) {
-      ids_ = program_.buffers.Add({"ids", DType::kI32, {kIds}, Role::kIn});
+      ids_ = program_.buffers.Add({"ids", DType::kI32, Role::kIn, {kIds}});
     }
     for (int64_t left = 1 + Below(options_.most_nests); left > 0; --left) {
       if (options_.private_buffers) {
@@ -46,7 +46,7 @@ class Generator {
       dims.push_back(random_.Pick(kSizes));
     }
     return program_.buffers.Add(
-        {absl::StrCat("b", program_.buffers.size()), DType::kF32, dims, role});
+        {absl::StrCat("b", program_.buffers.size()), DType::kF32, role, dims});
   }
 
   // Iterators whose ranges fill the axis without gaps, as far as they go.

@@ -76,9 +76,9 @@ void AssignPointwise(Assignments& code, int32_t lhs, std::optional<Op> accum,
         source, one_cell ? Indices(from.size(), Affine(0)) : loops.indices});
   }
   code.list.push_back(Assign{.lhs = lhs,
-                             .lhs_indices = std::move(loops.indices),
                              .accum = accum,
                              .reset = false,
+                             .lhs_indices = std::move(loops.indices),
                              .rhs = rhs,
                              .sources = std::move(reads),
                              .extents = std::move(loops.extents)});
@@ -100,9 +100,9 @@ void AssignReshaped(Assignments& code, int32_t lhs, std::optional<Op> accum,
     const DType dtype = ComputeDType(code.arrays[source].dtype);
     Expr leaf = MakeLeaf(code.exprs, dtype, 0);
     code.list.push_back(Assign{.lhs = to,
-                               .lhs_indices = nest.lhs,
                                .accum = is_last ? accum : std::nullopt,
                                .reset = false,
+                               .lhs_indices = nest.lhs,
                                .rhs = leaf.id(),
                                .sources = {ReadArray{source, nest.operands[0]}},
                                .extents = nest.extents});
@@ -148,9 +148,9 @@ void AssignRunningSums(Assignments& code, int32_t lhs, std::optional<Op> accum,
       cells[axis] += 1;
     }
     code.list.push_back(Assign{.lhs = sums,
-                               .lhs_indices = std::move(cells),
                                .accum = Op::kAdd,
                                .reset = false,
+                               .lhs_indices = std::move(cells),
                                .rhs = cell,
                                .sources = {ReadArray{sums, std::move(before)}},
                                .extents = loops.extents});

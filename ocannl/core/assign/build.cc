@@ -137,9 +137,9 @@ class ForwardBuilder {
     Expr leaf = MakeLeaf(code_.exprs, graph_[id].dtype, 0);
     code_.list.push_back(
         Assign{.lhs = Value(id),
-               .lhs_indices = p.lhs,
                .accum = std::nullopt,
                .reset = false,
+               .lhs_indices = p.lhs,
                .rhs = leaf.id(),
                .sources = {ReadArray{Value(source.of), p.operands[0]}},
                .extents = p.extents});
@@ -257,9 +257,9 @@ class ForwardBuilder {
     Expr term = Term(source, args, graph_[id].dtype);
     code_.list.push_back(
         Assign{.lhs = Value(id),
-               .lhs_indices = std::move(piece.projections.lhs),
                .accum = accumulates ? source.accum : std::nullopt,
                .reset = reset,
+               .lhs_indices = std::move(piece.projections.lhs),
                .rhs = term.id(),
                .sources = std::move(sources),
                .extents = std::move(piece.projections.extents)});

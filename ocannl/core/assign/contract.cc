@@ -155,9 +155,9 @@ class Contractor {
           ReadArray{terms[k].array, nest.operands[k], terms[k].outside});
     }
     code_.list.push_back(Assign{.lhs = to.array,
-                                .lhs_indices = nest.lhs,
                                 .accum = accum,
                                 .reset = reset,
+                                .lhs_indices = nest.lhs,
                                 .rhs = rhs->id(),
                                 .sources = std::move(sources),
                                 .extents = nest.extents});

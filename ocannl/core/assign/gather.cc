@@ -100,9 +100,9 @@ std::optional<GatherIndices> FindGather(
 Assign GatherCells(const GatherIndices& gather, int32_t cells, int32_t table,
                    int32_t ids, ExprId leaf) {
   return {.lhs = cells,
-          .lhs_indices = gather.cells,
           .accum = std::nullopt,
           .reset = false,
+          .lhs_indices = gather.cells,
           .rhs = leaf,
           .sources = {ReadLookup{.table = ReadArray{table, gather.table},
                                  .axis = gather.axis,
@@ -124,13 +124,13 @@ Assign ScatterCells(const GatherIndices& gather, int32_t cells, int32_t table,
   const GatherIndices sorted = Reordered(gather, order);
   return {
       .lhs = table,
-      .lhs_indices = sorted.table,
       .accum = Op::kAdd,
       .reset = false,
+      .lhs_indices = sorted.table,
       .rhs = leaf,
+      .lookup = LookedUpAxis{.axis = sorted.axis, .ids = 1},
       .sources = {ReadArray{cells, sorted.cells}, ReadArray{ids, sorted.ids}},
-      .extents = sorted.extents,
-      .lookup = LookedUpAxis{.axis = sorted.axis, .ids = 1}};
+      .extents = sorted.extents};
 }
 
 }  // namespace ocannl

@@ -245,9 +245,9 @@ class Backprop {
     const Expr rhs = Select(Equal(result, equal) | NotEqual(other, other),
                             number, NeutralElement(Op::kMin));
     code_.list.push_back(Assign{.lhs = code_.AddArray(first.array),
-                                .lhs_indices = piece.projections.lhs,
                                 .accum = Op::kMin,
                                 .reset = k == 0,
+                                .lhs_indices = piece.projections.lhs,
                                 .rhs = rhs.id(),
                                 .sources = std::move(sources),
                                 .extents = piece.projections.extents});
@@ -329,9 +329,9 @@ class Backprop {
       AssignTo(id, operands, LhsFirst(p),
                OutsideOf(std::get<ComputeSource>(graph_[id].source)),
                {.lhs = IntermediateAt(id, operands, p, k).array,
-                .lhs_indices = {},
                 .accum = op.intermediates[k].accum,
                 .reset = is_first,
+                .lhs_indices = {},
                 .rhs = values[k].id(),
                 .sources = {},
                 .extents = {}});
@@ -359,9 +359,9 @@ class Backprop {
     for (Projections& part : parts) {
       AssignTo(id, operands, LhsFirst(std::move(part)), outside,
                {.lhs = Gradient(operands[k]),
-                .lhs_indices = {},
                 .accum = Op::kAdd,
                 .reset = false,
+                .lhs_indices = {},
                 .rhs = rhs.id(),
                 .sources = {},
                 .extents = {}});

@@ -78,13 +78,13 @@ struct LookedUpAxis {
 // What an accumulation adds to cells outside of the array is lost.
 struct Assign {
   int32_t lhs;
-  Indices lhs_indices;
   std::optional<Op> accum;  // none: plain assignment
   bool reset;  // first set every cell to the neutral element, or else 0
+  Indices lhs_indices;
   ExprId rhs;  // in Assignments::exprs
+  std::optional<LookedUpAxis> lookup = std::nullopt;  // if it accumulates
   std::vector<Source> sources;
   LoopExtents extents;
-  std::optional<LookedUpAxis> lookup = std::nullopt;  // if it accumulates
 };
 
 struct BlockComment {

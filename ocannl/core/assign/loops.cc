@@ -138,9 +138,9 @@ bool ReachesOnce(const Assignments& code, const Assign& assign) {
                                        code.arrays[assign.lhs].dims);
 }
 
-bool IsZeroEverywhere(const Assignments& code, const Assign& assign) {
+bool IsZero(const Assignments& code, const Assign& assign) {
   const auto* constant = std::get_if<Constant>(&code.exprs[assign.rhs]);
-  return constant != nullptr && constant->bits == 0 && ReachesAll(code, assign);
+  return constant != nullptr && constant->bits == 0;
 }
 
 }  // namespace ocannl

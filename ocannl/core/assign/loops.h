@@ -64,8 +64,8 @@ void RemoveUnitLoops(Assignments& code, size_t begin = 0);
 bool ReachesAll(const Assignments& code, const Assign& assign);
 bool ReachesOnce(const Assignments& code, const Assign& assign);
 
-// Whether the term is the constant 0, and reaches each cell of the target.
-bool IsZeroEverywhere(const Assignments& code, const Assign& assign);
+// Whether the term is the constant +0.
+bool IsZero(const Assignments& code, const Assign& assign);
 
 }  // namespace ocannl
 

@@ -147,9 +147,9 @@ class Padder {
         MakeLeaf(code_.exprs, ComputeDType(code_.arrays[from].dtype), 0);
     code_.list.push_back(
         Assign{.lhs = to,
-               .lhs_indices = std::move(to_indices),
                .accum = accum,
                .reset = false,
+               .lhs_indices = std::move(to_indices),
                .rhs = leaf.id(),
                .sources = {ReadArray{from, std::move(from_indices)}},
                .extents = std::move(extents)});

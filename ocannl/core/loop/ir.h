@@ -79,8 +79,8 @@ inline bool IsOfNest(Role role) {
 struct Buffer {
   std::string name;
   DType dtype;
-  Dims dims;
   Role role;
+  Dims dims;
 
   friend bool operator==(const Buffer&, const Buffer&) = default;
 };

@@ -56,22 +56,18 @@ class Lowering {
     if (owned_ != nullptr) owned_->numbers = {};
     DeclareStatics();
     readers_add_zero_.resize(code_.arrays.size());
-    buffer_of_.resize(code_.arrays.size());
-    program_.buffers.reserve(code_.arrays.size());
-    for (size_t k = 0; k < code_.arrays.size(); ++k) {
-      OCANNL_RETURN_IF_ERROR(Declare(static_cast<int32_t>(k)));
-    }
+    OCANNL_RETURN_IF_ERROR(DeclareBuffers());
     program_.body.stmts.reserve(
         code_.list.size() -
         absl::c_count_if(plan_.steps,
                          [](const LowerStep& step) { return step.is_elided; }));
-    size_t next = 0;
     for (size_t k = 0; k < code_.list.size();) {
       std::visit(
           Overload{
               [&](const BlockComment& comment) { Emit(Comment{comment.text}); },
               [&](const Assign& assign) {
-                Lower(plan_.steps[next++]);
+                Lower(plan_.steps.front());
+                plan_.steps.pop_front();
                 first_source_ += assign.sources.size();
               },
           },
@@ -116,9 +112,22 @@ class Lowering {
     }
   }
 
-  absl::Status Declare(int32_t array) {
-    const Array& a = code_.arrays[array];
-    const auto [is_stored, read_first, written, part_first] = plan_.uses[array];
+  // Declares the arrays in use as buffers; frees arrays that it owns.
+  absl::Status DeclareBuffers() {
+    buffer_of_.resize(code_.arrays.size());
+    program_.buffers.reserve(code_.arrays.size());
+    for (size_t k = 0; k < buffer_of_.size(); ++k) {
+      Array array = owned_ != nullptr ? std::move(owned_->arrays.front())
+                                      : code_.arrays[k];
+      if (owned_ != nullptr) owned_->arrays.pop_front();
+      OCANNL_RETURN_IF_ERROR(
+          Declare(std::move(array), plan_.uses[k], buffer_of_[k]));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Declare(Array a, const ArrayUse& use, BufferId& buffer) {
+    const auto [is_stored, read_first, written, part_first] = use;
     CHECK((a.data == nullptr && !a.is_merge) || !written) << a.name;
     if (!read_first && !written) return absl::OkStatus();
     if (!is_stored && read_first) {
@@ -131,10 +140,16 @@ class Lowering {
                 : !written   ? Role::kIn
                 : read_first ? Role::kInOut
                              : Role::kOut;
-    buffer_of_[array] = program_.buffers.Add(
-        {.name = a.name, .dtype = a.dtype, .dims = a.dims, .role = role});
-    if (part_first) parts_.push_back(buffer_of_[array]);
+    buffer = program_.buffers.Add({.name = std::move(a.name),
+                                   .dtype = a.dtype,
+                                   .role = role,
+                                   .dims = std::move(a.dims)});
+    if (part_first) parts_.push_back(buffer);
     return absl::OkStatus();
+  }
+
+  const Buffer& BufferOf(int32_t array) const {
+    return program_.buffers[buffer_of_[array]];
   }
 
   void Emit(Stmt stmt) { program_.body.stmts.push_back(std::move(stmt)); }
@@ -152,7 +167,7 @@ class Lowering {
         return SetCells(assign.lhs, cells.extents, cells.lhs, AddZero);
       }
       case ZeroPass::kArray: {
-        const CellLoops cells(code_.arrays[assign.lhs].dims);
+        const CellLoops cells(BufferOf(assign.lhs).dims);
         return SetCells(assign.lhs, cells.extents, cells.indices, AddZero);
       }
       case ZeroPass::kReaders:
@@ -165,18 +180,16 @@ class Lowering {
   // The loops of the step, without a pass that adds 0.
   void EmitSteps(const LowerStep& step) {
     const Assign& assign = *step.assign;
-    if (!step.accum && !assign.extents.empty() &&
-        IsZeroEverywhere(code_, assign)) {
+    if (step.zeroes && !assign.extents.empty()) {
       return Emit(ZeroOut{buffer_of_[assign.lhs]});
     }
-    const bool first =
-        step.lanes != nullptr && step.reset && ReachesAll(code_, assign);
+    const bool first = step.lanes != nullptr && step.reset && step.reaches_all;
     if (step.reset && !first) Reset(step);
     Iterators iterators = NewIterators(assign.extents);
     Stmt stmt = AssignAt(step, iterators);
     if (step.lanes == nullptr)
       return EmitNest(iterators, assign.extents, std::move(stmt));
-    const DType dtype = code_.arrays[assign.lhs].dtype;
+    const DType dtype = BufferOf(assign.lhs).dtype;
     Reduction reduction{
         .iterators = std::move(iterators),
         .extents = {assign.extents.begin(), assign.extents.end()},
@@ -238,7 +251,7 @@ class Lowering {
     const int32_t array = step.assign->lhs;
     const double neutral = step.accum ? NeutralElement(*step.accum) : 0;
     if (neutral == 0) return Emit(ZeroOut{buffer_of_[array]});
-    const CellLoops cells(code_.arrays[array].dims);
+    const CellLoops cells(BufferOf(array).dims);
     SetCells(array, cells.extents, cells.indices,
              [&](Expr cell) { return LiteralLike(cell, neutral); });
   }
@@ -310,7 +323,7 @@ class Lowering {
 
   const Assignments& code_;
   Assignments* const owned_;
-  const StepPlan plan_;
+  StepPlan plan_;                       // of what is not lowered yet
   std::vector<int32_t> static_of_;      // in program_, -1: unused
   std::vector<bool> readers_add_zero_;  // of each array
   std::vector<BufferId> buffer_of_;     // of each array in use

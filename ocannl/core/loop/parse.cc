@@ -72,7 +72,7 @@ class Parser : private ValueParser {
                      "` is declared twice; choose another name");
     }
     program_.buffers.push_back(
-        {std::string(name.text), dtype, std::move(dims), role});
+        {std::string(name.text), dtype, role, std::move(dims)});
     buffer_offsets_.push_back(name.offset);
     return absl::OkStatus();
   }

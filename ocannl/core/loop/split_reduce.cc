@@ -80,8 +80,8 @@ class Splitter {
     buffer_ = program_.buffers.Add(
         {.name = program_.UnusedName(absl::StrCat(target().name, ".lanes")),
          .dtype = target().dtype,
-         .dims = {num_lanes_},
-         .role = Role::kPrivate});
+         .role = Role::kPrivate,
+         .dims = {num_lanes_}});
     if (!once_) {
       const double neutral = NeutralElement(reduction_.accum);
       body.stmts.push_back(Vec(num_lanes_, [&](const Affine& lane) {

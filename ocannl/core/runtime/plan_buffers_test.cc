@@ -65,7 +65,7 @@ TEST(PlanBuffersTest, SizesAreChecked) {
   int64_t big = int64_t{1} << 60;
   LoopProgram program;
   program.name = "big";
-  program.buffers = {{"a", DType::kF64, {big}, Role::kTemp}};
+  program.buffers = {{"a", DType::kF64, Role::kTemp, {big}}};
   EXPECT_THAT(PlanBuffers(program),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("f64[1152921504606846976] has more than")));
@@ -73,7 +73,7 @@ TEST(PlanBuffersTest, SizesAreChecked) {
   For loop{LoopKind::kFor, {0}, 1, {}};
   for (int32_t i = 0; i < 4; ++i) loop.body.stmts.emplace_back(ZeroOut{{i}});
   program.body.stmts.emplace_back(loop);
-  program.buffers.assign(4, {"a", DType::kU8, {2 * big}, Role::kTemp});
+  program.buffers.assign(4, {"a", DType::kU8, Role::kTemp, {2 * big}});
   EXPECT_THAT(PlanBuffers(program),
               StatusIs(absl::StatusCode::kResourceExhausted,
                        HasSubstr("the temps of `big` have more than 2^62")));
@@ -92,7 +92,7 @@ Lives RandomLives(std::mt19937& random) {
   for (int i = 0; i < count; ++i) {
     int64_t dim = 1 + random() % 100;
     lives.program.buffers.push_back(
-        {absl::StrCat("t", i), DType::kF32, {dim}, Role::kTemp});
+        {absl::StrCat("t", i), DType::kF32, Role::kTemp, {dim}});
   }
   lives.first.assign(count, 1 << 20);
   lives.last.assign(count, -1);

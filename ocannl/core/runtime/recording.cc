@@ -20,8 +20,8 @@ LoopProgram AppendProgram(const std::string& array, const NdArray& like,
   LoopProgram program;
   program.name = absl::StrCat("record_", array);
   program.statics = {{recorded + ".place", capacity}};
-  program.buffers = {{array, like.dtype(), like.dims(), Role::kIn},
-                     {recorded, like.dtype(), dims, Role::kInOut}};
+  program.buffers = {{array, like.dtype(), Role::kIn, like.dims()},
+                     {recorded, like.dtype(), Role::kInOut, dims}};
   Access from{.buffer = {0}, .indices = {}};
   Access to{.buffer = {1}, .indices = {Affine(Static(0))}};
   const auto rank = static_cast<int32_t>(like.dims().size());

@@ -9,7 +9,7 @@ namespace ocannl {
 namespace {
 
 TEST(FirstDifferenceTest, BitsCountButNotThoseOfNans) {
-  Buffer buffer = {"y", DType::kF32, {1}, Role::kOut};
+  Buffer buffer = {"y", DType::kF32, Role::kOut, {1}};
   auto differ = [&](float a, float b) {
     return !FirstDifference(buffer, NdArray::Of<float>({1}, {a}),
                             NdArray::Of<float>({1}, {b}))

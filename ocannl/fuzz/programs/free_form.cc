@@ -129,7 +129,7 @@ Buffer DrawBuffer(Random& random, const Policies& policies,
     role = Role::kPrivate;
   }
   if (number == 0) role = Role::kInOut;  // Something must be written.
-  return {absl::StrCat("b", number), values.PickDType(), std::move(dims), role};
+  return {absl::StrCat("b", number), values.PickDType(), role, std::move(dims)};
 }
 
 // A buffer of integers, which hold indices of short axes and others.
@@ -137,10 +137,10 @@ Buffer DrawIndices(Random& random, const Policies& policies) {
   constexpr DType kIntegers[] = {DType::kI32, DType::kI32, DType::kU8,
                                  DType::kU16, DType::kU32, DType::kI64,
                                  DType::kU64};
-  return {"ids",
-          random.Pick(kIntegers),
-          {DrawExtent(random, policies), 1 + random.Below(4)},
-          random.OneIn(3) ? Role::kInOut : Role::kIn};
+  const DType dtype = random.Pick(kIntegers);
+  Dims dims = {DrawExtent(random, policies), 1 + random.Below(4)};
+  const Role role = random.OneIn(3) ? Role::kInOut : Role::kIn;
+  return {"ids", dtype, role, std::move(dims)};
 }
 
 class FreeFormGenerator {

@@ -195,9 +195,9 @@ void AppendMask(const Assignments& code, absl::string_view name,
   bool is_first = true;
   for (const Assign* store : StoresOf(code, name)) {
     to.list.push_back(Assign{.lhs = lhs,
-                             .lhs_indices = store->lhs_indices,
                              .accum = Op::kMax,
                              .reset = std::exchange(is_first, false),
+                             .lhs_indices = store->lhs_indices,
                              .rhs = one,
                              .sources = {},
                              .extents = store->extents});

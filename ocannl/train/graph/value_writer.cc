@@ -107,9 +107,9 @@ void ValueWriter::StoreLeaf(const AssignStatement& statement, TensorId target,
   const Array& array = scope_.array(target);
   CellLoops loops(array.dims);
   code_.list.push_back(Assign{.lhs = code_.AddArray(array),
-                              .lhs_indices = loops.indices,
                               .accum = statement.accum,
                               .reset = statement.reset,
+                              .lhs_indices = loops.indices,
                               .rhs = rhs.id(),
                               .sources = std::move(sources),
                               .extents = loops.extents});

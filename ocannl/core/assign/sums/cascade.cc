@@ -140,7 +140,8 @@ class Cascader {
         continue;
       }
       const int32_t target = assign->lhs;
-      const bool zeroes = !assign->accum && IsZeroEverywhere(code_, *assign);
+      const bool zeroes = !assign->accum && IsZero(code_, *assign) &&
+                          ReachesAll(code_, *assign);
       const std::optional<Form> form = FormOf(code_, *assign);
       Add(std::move(*assign), is_zero[target], form);
       is_zero[target] = zeroes;
@@ -327,9 +328,9 @@ class Cascader {
     }
     const Expr leaf = MakeLeaf(code_.exprs, code_.arrays[partial].dtype, 0);
     return {.lhs = assign.lhs,
-            .lhs_indices = std::move(nest.lhs),
             .accum = assign.accum == Op::kMul ? Op::kMul : Op::kAdd,
             .reset = false,
+            .lhs_indices = std::move(nest.lhs),
             .rhs = leaf.id(),
             .sources = {ReadArray{partial, std::move(cells)}},
             .extents = std::move(nest.extents)};

@@ -24,10 +24,7 @@ bool IsExtreme(const Assign& assign) {
 class StepPlanner {
  public:
   StepPlanner(const Assignments& code, const PartialSums& sums)
-      : code_(code),
-        sums_(sums),
-        uses_(code.arrays.size()),
-        places_(code.arrays.size()) {}
+      : code_(code), sums_(sums), uses_(code.arrays.size()) {}
 
   StepPlan Run() {
     StartCells();
@@ -44,13 +41,15 @@ class StepPlanner {
     // What zeroes each array, if nothing has touched it since.
     constexpr uint32_t kNone = -1;
     std::vector<uint32_t> zero_of(code_.arrays.size(), kNone);
-    steps_.reserve(code_.list.size());
     for (const Assignment& assignment : code_.list) {
       const Assign* assign = std::get_if<Assign>(&assignment);
       if (assign == nullptr) continue;
       const auto number = static_cast<uint32_t>(steps_.size());
-      LowerStep& step = steps_.emplace_back(LowerStep{
-          .assign = assign, .accum = assign->accum, .reset = assign->reset});
+      LowerStep& step = steps_.emplace_back(
+          LowerStep{.assign = assign,
+                    .reaches_all = ReachesAll(code_, *assign),
+                    .accum = assign->accum,
+                    .reset = assign->reset});
       if (auto lanes = FindLanes(code_, *assign, sums_)) {
         step.lanes = std::make_unique<LaneSplit>(*std::move(lanes));
       }
@@ -70,21 +69,14 @@ class StepPlanner {
       step.reset = !sets && (assign->reset || (adds && step.lanes));
       if (adds && (sets || step.lanes)) steps_[zero].is_elided = true;
       is_once_.push_back(once);
-      const bool zeroes = !step.accum && IsZeroEverywhere(code_, *assign);
-      zero = zeroes ? number : kNone;
+      step.zeroes = !step.accum && step.reaches_all && IsZero(code_, *assign);
+      zero = step.zeroes ? number : kNone;
     }
   }
 
   void FindUses() {
-    for (size_t k = 0; k < steps_.size(); ++k) {
-      const LowerStep& step = steps_[k];
+    for (const LowerStep& step : steps_) {
       const Assign& assign = *step.assign;
-      auto add = [&](int32_t array) {
-        Places& places = places_[array];
-        if (places.empty() || places.back() != k) places.push_back(k);
-      };
-      add(assign.lhs);
-      WalkReads(assign, add);
       if (step.is_elided) continue;
       auto read = [&](int32_t array) {
         uses_[array].read_first |= !uses_[array].written;
@@ -93,7 +85,7 @@ class StepPlanner {
       WalkReads(assign, read);
       ArrayUse& use = uses_[assign.lhs];
       if (std::exchange(use.written, true)) continue;
-      use.part_first = !step.reset && !ReachesAll(code_, assign);
+      use.part_first = !step.reset && !step.reaches_all;
     }
     for (size_t k = 0; k < uses_.size(); ++k) {
       const Array& array = code_.arrays[k];
@@ -106,9 +98,7 @@ class StepPlanner {
     std::vector<bool> is_kept;
     for (const ArrayUse& use : uses_) is_kept.push_back(use.is_stored);
     ZeroSigns signs = FindZeroSigns(code_, is_kept);
-    for (const OfSources& sources : signs.sources) {
-      shows_signs_.insert(shows_signs_.end(), sources.begin(), sources.end());
-    }
+    shows_signs_ = std::move(signs.sources);
     // Whether no cell of an array is -0: all that was written to it since it
     // was zeroed is sums that make none of +0.
     std::vector<bool> from_zero(code_.arrays.size(), false);
@@ -118,12 +108,12 @@ class StepPlanner {
       const int32_t array = assign.lhs;
       const bool is_zeroed = assign.reset || from_zero[array];
       if (signs.target[k]) EndWithZero(k, is_zeroed);
-      const bool zeroes = !step.accum && IsZeroEverywhere(code_, assign);
       const bool keeps_zero =
           signs.target[k] || step.lanes != nullptr ||
           !(is_once_[k] || IsExtreme(assign) || IsChainOfProducts(k));
-      from_zero[array] = zeroes || (EndsWithZero(code_, assign) &&
-                                    (is_zeroed || !step.accum) && keeps_zero);
+      from_zero[array] =
+          step.zeroes || (EndsWithZero(code_, assign) &&
+                          (is_zeroed || !step.accum) && keeps_zero);
     }
   }
 
@@ -157,20 +147,31 @@ class StepPlanner {
   }
 
   // The steps after `number` that read or write the array.
-  absl::Span<const uint32_t> UsesAfter(int32_t array, size_t number) const {
+  absl::Span<const uint32_t> UsesAfter(int32_t array, size_t number) {
+    if (places_.empty()) FindPlaces();
     const Places& all = places_[array];
     const auto next = absl::c_upper_bound(all, number);
     return absl::MakeSpan(all).subspan(next - all.begin());
   }
 
+  void FindPlaces() {
+    places_.resize(code_.arrays.size());
+    for (uint32_t k = 0; k < steps_.size(); ++k) {
+      auto add = [&](int32_t array) { places_[array].push_back(k); };
+      add(steps_[k].assign->lhs);
+      WalkReads(*steps_[k].assign, add);
+    }
+  }
+
   // Whether maps alone read the array until it is written anew or lost.
-  bool OnlyMapsRead(int32_t array, size_t number) const {
+  bool OnlyMapsRead(int32_t array, size_t number) {
     if (uses_[array].is_stored) return false;
     for (const size_t place : UsesAfter(array, number)) {
-      const Assign& use = *steps_[place].assign;
+      const LowerStep& step = steps_[place];
+      const Assign& use = *step.assign;
       if (use.lhs == array) {
         return !ReadsSource(use, array) && (!use.accum || use.reset) &&
-               ReachesAll(code_, use);
+               step.reaches_all;
       }
       if (use.lookup || Reduces(use.extents, use.lhs_indices) ||
           absl::c_any_of(use.sources, [](const Source& source) {
@@ -191,13 +192,13 @@ class StepPlanner {
 
   const Assignments& code_;
   const PartialSums& sums_;
-  std::vector<LowerStep> steps_;
+  std::deque<LowerStep> steps_;
   std::vector<bool> shows_signs_;
   std::vector<bool> is_once_;  // of each step: it reaches each cell once
   std::vector<ArrayUse> uses_;
-  // Steps, four without memory of their own, as of a gradient.
+  // The steps that use an array, ascending; one that does twice is there twice.
   using Places = absl::InlinedVector<uint32_t, 4>;
-  std::vector<Places> places_;  // of each array: those that use it
+  std::vector<Places> places_;  // of each array, once UsesAfter has been asked
 };
 
 }  // namespace

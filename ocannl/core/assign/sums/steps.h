@@ -14,6 +14,7 @@
 #define OCANNL_CORE_ASSIGN_SUMS_STEPS_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -35,7 +36,9 @@ enum class ZeroPass : uint8_t { kNone, kTarget, kArray, kReaders };
 struct LowerStep {
   const Assign* assign;
   bool is_elided = false;
-  std::optional<Op> accum;  // none: it sets the cells
+  bool reaches_all = false;  // cells of its target (ReachesAll)
+  bool zeroes = false;       // it sets all of them to 0
+  std::optional<Op> accum;   // none: it sets the cells
   bool reset = false;
   AddsZero adds_zero = AddsZero::kNowhere;
   ZeroPass zero_pass = ZeroPass::kNone;
@@ -52,7 +55,8 @@ struct ArrayUse {
 };
 
 struct StepPlan {
-  std::vector<LowerStep> steps;  // of each Assign
+  // Of each Assign, in blocks: a reader can free those that it has read.
+  std::deque<LowerStep> steps;
   // Of the sources of all steps, one after the other, whether results depend on
   // the sign of a zero there (zero_signs.h): only there do readers add 0.
   std::vector<bool> shows_signs;

@@ -5,7 +5,10 @@
 #include <optional>
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 #include "ocannl/core/assign/loops.h"
 #include "ocannl/core/ops/expr.h"
 
@@ -31,6 +34,9 @@ ZeroSign SignThrough(const ExprPool& pool, const Apply& apply, size_t arg) {
   }
   return SignThrough(apply.op, arg);
 }
+
+// Of each source of an assignment. Most have a few.
+using OfSources = absl::InlinedVector<bool, 16>;
 
 // The sources whose signs the value depends on, if results depend on its own.
 OfSources VisibleSources(const ExprPool& pool, const Assign& assign,
@@ -119,19 +125,13 @@ bool EndsWithZero(const Assignments& code, const Assign& assign) {
 
 ZeroSigns FindZeroSigns(const Assignments& code,
                         const std::vector<bool>& is_kept) {
-  ZeroSigns signs;
-  std::vector<const Assign*> assigns;
-  for (const Assignment& assignment : code.list) {
-    const auto* assign = std::get_if<Assign>(&assignment);
-    if (assign != nullptr) assigns.push_back(assign);
-  }
-  signs.target.resize(assigns.size(), false);
-  signs.sources.resize(assigns.size());
+  ZeroSigns signs;  // from the last to the first
   std::vector<bool> visible = is_kept;  // of each array, after an assignment
-  for (size_t k = assigns.size(); k-- > 0;) {
-    const Assign* assign = assigns[k];
+  for (auto at = code.list.rbegin(); at != code.list.rend(); ++at) {
+    const auto* assign = std::get_if<Assign>(&*at);
+    if (assign == nullptr) continue;
     const int32_t lhs = assign->lhs;
-    signs.target[k] = visible[lhs];
+    signs.target.push_back(visible[lhs]);
     const bool ends_with_zero = EndsWithZero(code, *assign);
     const bool is_visible =
         !ends_with_zero && (visible[lhs] || ShowsSigns(assign->accum));
@@ -139,13 +139,16 @@ ZeroSigns FindZeroSigns(const Assignments& code,
     const bool starts = assign->reset || (!assign->accum && reaches_all);
     const bool ends = ends_with_zero && reaches_all;
     visible[lhs] = !starts && !ends && (visible[lhs] || is_visible);
-    signs.sources[k] = VisibleSources(code.exprs, *assign, is_visible);
-    for (size_t source = 0; source < assign->sources.size(); ++source) {
-      if (!signs.sources[k][source]) continue;
+    const OfSources shows = VisibleSources(code.exprs, *assign, is_visible);
+    signs.sources.insert(signs.sources.end(), shows.rbegin(), shows.rend());
+    for (size_t source = 0; source < shows.size(); ++source) {
+      if (!shows[source]) continue;
       WalkArrays(assign->sources[source],
                  [&](const ReadArray& read) { visible[read.array] = true; });
     }
   }
+  absl::c_reverse(signs.target);
+  absl::c_reverse(signs.sources);
   return signs;
 }
 

@@ -14,21 +14,17 @@
 #include <cstddef>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/ops/op.h"
 
 namespace ocannl {
 
-// Of each source of an assignment. Most have a few.
-using OfSources = absl::InlinedVector<bool, 16>;
-
 struct ZeroSigns {
   // Of each Assign of the list, whether results depend on the sign of a
   // zero that its target holds after it.
   std::vector<bool> target;
-  // The same of a zero that it reads.
-  std::vector<OfSources> sources;
+  // The same of a zero that it reads: of the sources of all, in order.
+  std::vector<bool> sources;
 };
 
 // Whether the assignment is a reduction that ends with `+ 0`.

@@ -57,7 +57,7 @@ absl::Status ZeroLoops(LoopProgram& program, absl::string_view buffer) {
   if (site.stmt == nullptr) {
     return UserError("there is no zero_out ", buffer);
   }
-  const auto& [name, dtype, dims, role] = program.buffers[id];
+  const auto& [name, dtype, role, dims] = program.buffers[id];
   if (site.depth + static_cast<int>(dims.size()) > kMaxLoopDepth) {
     return UserError("`", buffer, "` has ", dims.size(),
                      " axes: loops over them would be too deep");

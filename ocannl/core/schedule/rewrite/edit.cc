@@ -195,8 +195,8 @@ BufferId AddBuffer(LoopProgram& program, const std::string& name, DType dtype,
                    Dims dims, Role role) {
   return program.buffers.Add({.name = program.UnusedName(name),
                               .dtype = dtype,
-                              .dims = std::move(dims),
-                              .role = role});
+                              .role = role,
+                              .dims = std::move(dims)});
 }
 
 Block Copy(LoopProgram& program, Block block, bool copies_privates) {

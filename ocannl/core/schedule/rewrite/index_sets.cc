@@ -101,7 +101,7 @@ absl::Status MergeAxes(LoopProgram& program, const Seams& seams) {
     const auto seam = seams.find(access.buffer);
     if (seam == seams.end()) return;
     const auto axis = static_cast<int32_t>(seam->second);
-    const auto& [name, dtype, dims, role] = program.buffers[access.buffer];
+    const auto& [name, dtype, role, dims] = program.buffers[access.buffer];
     if (looked_up != nullptr && *looked_up > axis + 1) {
       --*looked_up;
     } else if (looked_up != nullptr && *looked_up >= axis) {
