@@ -106,8 +106,9 @@ def examples_build():
     """A copy of them elsewhere, by pkg-config and by CMake."""
     copy, build = TEMP / "copy", TEMP / "build"
     shutil.copytree("examples", copy)
-    run("g++", *STRICT, copy / "xor.cc", "-o", copy / "xor",
-        *pkg_config("--cflags"), *pkg_config("--libs"))
+    run("g++", *STRICT, "-c", copy / "xor.cc", "-o", copy / "xor.o",
+        *pkg_config("--cflags"))
+    run("g++", copy / "xor.o", "-o", copy / "xor", *pkg_config("--libs"))
     assert run(copy / "xor").count(" xor ") == 4
     run("cmake", "-S", copy, "-B", build, f"-DCMAKE_PREFIX_PATH={PREFIX}",
         "-DCMAKE_CXX_FLAGS=" + " ".join(STRICT))
@@ -124,9 +125,8 @@ def shared_library_runs():
     """Linked with libocannl.so by pkg-config and CMake, a program is the same.
     Others than its own libraries of Abseil are not in it."""
     program, build = TEMP / "xor_shared", TEMP / "build_shared"
-    run("g++", *STRICT, "examples/xor.cc", "-o", program,
-        *pkg_config("--cflags"), *pkg_config("--libs", "ocannl-shared"),
-        f"-Wl,-rpath,{PREFIX}/lib")
+    run("g++", TEMP / "copy/xor.o", "-o", program,
+        *pkg_config("--libs", "ocannl-shared"), f"-Wl,-rpath,{PREFIX}/lib")
     printed = run(program)
     assert printed == run(TEMP / "copy/xor"), printed
     assert printed.count(" xor ") == 4
