@@ -7,7 +7,7 @@
 
 namespace ocannl {
 
-inline constexpr char kVersion[] = "0.9.1";
+inline constexpr char kVersion[] = "0.9.2";
 
 }  // namespace ocannl
 
