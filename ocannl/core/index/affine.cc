@@ -3,7 +3,6 @@
 
 #include <iterator>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace ocannl {
@@ -13,23 +12,16 @@ std::string Name(IteratorId iterator) {
 }
 
 int64_t Affine::FactorOf(Symbol symbol) const {
-  for (const Term& term : sum_) {
+  for (const Term& term : terms_) {
     if (term.symbol == symbol) return term.factor;
   }
   return 0;
 }
 
-absl::InlinedVector<Affine::Term, 4> Affine::TermsByFactor() const {
-  absl::InlinedVector<Term, 4> by_factor(terms().begin(), terms().end());
-  absl::c_sort(by_factor, [](const Term& a, const Term& b) {
-    return a.factor < b.factor;
-  });
-  return by_factor;
-}
-
 Affine& Affine::AddScaled(int64_t factor, const Affine& other) {
   if (factor == 0) return *this;
-  for (const Term& term : other.sum_) {
+  offset_ += factor * other.offset_;
+  for (const Term& term : other.terms_) {
     AddScaled(factor * term.factor, term.symbol);
   }
   return *this;
@@ -38,25 +30,27 @@ Affine& Affine::AddScaled(int64_t factor, const Affine& other) {
 Affine& Affine::AddScaled(int64_t factor, Symbol symbol) {
   if (factor == 0) return *this;
   // From the back: terms are few, and most are added in order.
-  auto at = sum_.end();
-  while (at != sum_.begin() && symbol <= std::prev(at)->symbol) --at;
-  if (at == sum_.end()) {
-    sum_.push_back({symbol, factor});
+  auto at = terms_.end();
+  while (at != terms_.begin() && symbol <= std::prev(at)->symbol) --at;
+  if (at == terms_.end()) {
+    terms_.push_back({symbol, factor});
   } else if (at->symbol != symbol) {
-    sum_.insert(at, {symbol, factor});
+    terms_.insert(at, {symbol, factor});
   } else if ((at->factor += factor) == 0) {
-    sum_.erase(at);
+    terms_.erase(at);
   }
   return *this;
 }
 
 Affine operator*(int64_t factor, const Affine& a) {
-  return Affine().AddScaled(factor, a);
+  Affine product;
+  product.AddScaled(factor, a);
+  return product;
 }
 
 Affine Affine::Substitute(absl::FunctionRef<Affine(Symbol)> value) const {
-  Affine sum = offset();
-  for (const Term& term : terms()) {
+  Affine sum = offset_;
+  for (const Term& term : terms_) {
     sum.AddScaled(term.factor, value(term.symbol));
   }
   return sum;
@@ -81,8 +75,8 @@ std::string Affine::Text(absl::FunctionRef<std::string(Symbol)> name) const {
       absl::StrAppend(&text, size, "*", symbol);
     }
   };
-  for (const Term& term : terms()) append(term.factor, name(term.symbol));
-  if (offset() != 0 || text.empty()) append(offset(), "");
+  for (const Term& term : terms_) append(term.factor, name(term.symbol));
+  if (offset_ != 0 || text.empty()) append(offset_, "");
   return text;
 }
 

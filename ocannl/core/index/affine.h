@@ -12,7 +12,6 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
-#include "absl/types/span.h"
 #include "ocannl/core/base/id.h"
 
 namespace ocannl {
@@ -30,7 +29,6 @@ struct Symbol {
   enum Kind : uint8_t {
     kStatic,    // fixed for a run of a routine: static index `number`
     kIterator,  // runs in a loop: iterator `number`
-    kOne,       // the number 1, inside of Affine alone
   };
   Kind kind = kIterator;
   int32_t number = 0;
@@ -60,17 +58,16 @@ class Affine {
     }
   };
 
-  Affine() = default;
-  Affine(int64_t offset) { AddOffset(offset); }            // NOLINT
-  Affine(Symbol symbol) : sum_({{symbol, int64_t{1}}}) {}  // NOLINT
+  // Most have one term or none, and no memory of their own.
+  using Terms = absl::InlinedVector<Term, 1>;
 
-  int64_t offset() const { return has_offset() ? sum_.back().factor : 0; }
-  // Those of the symbols: the offset is none.
-  absl::Span<const Term> terms() const {
-    return {sum_.data(), sum_.size() - (has_offset() ? 1 : 0)};
-  }
-  bool is_constant() const { return terms().empty(); }
-  absl::InlinedVector<Term, 4> TermsByFactor() const;  // the least first
+  Affine() = default;
+  Affine(int64_t offset) : offset_(offset) {}                // NOLINT
+  Affine(Symbol symbol) : terms_({{symbol, int64_t{1}}}) {}  // NOLINT
+
+  int64_t offset() const { return offset_; }
+  const Terms& terms() const { return terms_; }
+  bool is_constant() const { return terms_.empty(); }
   // The factor of `symbol`: 0 where it does not occur.
   int64_t FactorOf(Symbol symbol) const;
 
@@ -79,7 +76,8 @@ class Affine {
   Affine& AddScaled(int64_t factor, const Affine& other);
   Affine& AddScaled(int64_t factor, Symbol symbol);
   Affine& AddOffset(int64_t offset) {
-    return AddScaled(offset, Symbol{Symbol::kOne});
+    offset_ += offset;
+    return *this;
   }
   friend Affine operator+(Affine a, const Affine& b) { return a += b; }
   friend Affine operator*(int64_t factor, const Affine& a);
@@ -93,16 +91,12 @@ class Affine {
 
   template <class H>
   friend H AbslHashValue(H h, const Affine& a) {
-    return H::combine(std::move(h), a.sum_);
+    return H::combine(std::move(h), a.offset_, a.terms_);
   }
 
  private:
-  bool has_offset() const {
-    return !sum_.empty() && sum_.back().symbol.kind == Symbol::kOne;
-  }
-
-  // An offset that is not 0 is the last. One term has no memory of its own.
-  absl::InlinedVector<Term, 1> sum_;
+  int64_t offset_ = 0;
+  Terms terms_;
 };
 
 }  // namespace ocannl
