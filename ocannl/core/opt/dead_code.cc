@@ -128,10 +128,13 @@ LoopProgram Compact(LoopProgram program, const Liveness& live) {
   compact.statics = std::move(program.statics);
   IdVector<BufferId, BufferId> buffers;
   buffers.reserve(program.buffers.size());
+  BufferId next = {0};
   for (BufferId k : program.buffers.ids()) {
-    buffers.push_back(live.IsLive(k)
-                          ? compact.buffers.Add(std::move(program.buffers[k]))
-                          : BufferId());
+    buffers.push_back(live.IsLive(k) ? next++ : BufferId());
+  }
+  compact.buffers.reserve(next.index);
+  for (BufferId k : program.buffers.ids()) {
+    if (live.IsLive(k)) compact.buffers.Add(std::move(program.buffers[k]));
   }
   IdVector<LocalId, LocalId> locals;
   for (LocalId k : program.locals.ids()) {
