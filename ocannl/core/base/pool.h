@@ -113,7 +113,7 @@ class InternPool {
   // Values are in blocks, which stay where they are. A std::deque would be
   // that, too, but it allocates when it is empty and when it is moved. A block
   // fits where one of a std::deque of large values was, so that lowering uses
-  // the memory of the code that it frees: 97 MB instead of 101 for a model of
+  // the memory of the code that it frees: 100 MB instead of 103 for a model of
   // 10,000 parameters (getrusage).
   static constexpr uint32_t kBlock = std::bit_floor(448 / sizeof(T));
   using Block = std::unique_ptr<T[]>;
