@@ -34,7 +34,9 @@ std::vector<Tensor> ParametersOf(Session& session) {
   Graph& graph = session.model.graph;
   for (TensorId id : graph.parameters()) {
     const auto& source = std::get<ParamSource>(graph[id].source);
-    if (!source.is_input) parameters.push_back({&graph, id});
+    const auto& scale = session.model.loss_scale;  // a state of training
+    if (source.is_input || (scale && scale->tensor == id)) continue;
+    parameters.push_back({&graph, id});
   }
   return parameters;
 }

@@ -149,7 +149,8 @@ class ShardedStep : public Step {
                             .base_seed = s.model.graph.seed(),
                             .threads = s.threads,
                             .devices = &*made.devices,
-                            .owner = &s.context},
+                            .owner = &s.context,
+                            .dtype = s.dtype.value_or(DType::kF32)},
                            {}, loss_of, update_of));
     made.parallel.emplace(std::move(parallel));
     return absl::OkStatus();

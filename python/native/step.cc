@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/train/optim/loss_scale.h"
 #include "python/native/rules.h"
 
 namespace py = pybind11;
@@ -76,13 +77,19 @@ class StepOfOne : public Step {
                               const absl::StatusOr<UpdateRule>& rule,
                               Tensor rate, Compiled& made) {
     train::Model& model = s.model;
-    OCANNL_ASSIGN_OR_RETURN(Assignments gradient,
-                            train::GradUpdate(model, loss));
+    OCANNL_ASSIGN_OR_RETURN(
+        const std::optional<train::LossScale> scale,
+        train::LossScaleFor(s.dtype.value_or(DType::kF32), model));
+    OCANNL_ASSIGN_OR_RETURN(
+        Assignments gradient,
+        train::GradUpdate(model, loss, {.scaled_by = train::TensorOf(scale)}));
     const std::vector<train::StateUpdate> updates = UpdatesThrough(s, loss);
     OCANNL_ASSIGN_OR_RETURN(UpdateCode states,
                             train::UpdateStates(model, updates));
-    OCANNL_ASSIGN_OR_RETURN(UpdateCode code,
-                            train::RuleUpdate(model, loss, rate, rule));
+    OCANNL_ASSIGN_OR_RETURN(
+        UpdateCode code,
+        train::ScaledRuleUpdate(model, train::Parameters(model, loss), rate,
+                                rule, scale));
     for (const train::StateUpdate& update : updates) {
       OCANNL_ASSIGN_OR_RETURN(
           s.context, train::RunMissingInit(model, update.value, s.context));

@@ -74,7 +74,9 @@ class Model(Closed, collections.abc.MutableMapping[str, _native.Array]):
     many run one routine; 0: one a processor. With `profile`, each part of a
     routine is timed: see `profile()`. Layers compute in `dtype`, such as
     "bf16", and keep their parameters in f32; without it, both have the dtype of
-    what they are applied to. Threads that use one model take turns.
+    what they are applied to. Steps of a model with dtype="f16" scale the loss,
+    and skip an update whose gradients overflow. Threads that use one model take
+    turns.
     """
 
     __slots__ = ("_session", "_lock", "_layers", "_by_name", "_options",

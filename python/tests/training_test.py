@@ -113,6 +113,35 @@ class NarrowTest(unittest.TestCase):
         for name in model:  # small updates are not lost
             np.testing.assert_allclose(model[name], wide[name], atol=0.1)
 
+    def test_gradients_that_f16_would_round_to_zero(self):
+        for options in {}, {"shards": 2}:
+            model, _, loss = make(dtype="f16")
+            step = model.train(loss * 1e-9, ocannl.sgd(1e8), **options)
+            means = fit(step, epochs=10)
+            self.assertLess(means[-1], means[0] / 4)
+            self.assertNotIn("loss_scale", list(model))
+            before = model.params_hash()
+            step(x=X[:16], y=Y[:16] * np.inf)  # is skipped
+            self.assertEqual(model.params_hash(), before)
+            again = model.train(loss, ocannl.adamw(1e-2), **options)
+            fit(again)
+            self.assertNotEqual(model.params_hash(), before)
+
+    def test_the_scale_of_the_loss_goes_on_from_a_file(self):
+        path = pathlib.Path(tempfile.mkdtemp()) / "step.npz"
+        hashes = []
+        for first, second in (0, 4), (2, 2):
+            model, _, loss = make(dtype="f16", seed=3)
+            step = model.train(loss * 1e9, ocannl.adamw(1e-2))
+            if first:
+                step.load(path)
+            for k in range(second):
+                step(x=X[:16] + k + first, y=Y[:16])
+                if k == 1 and not first:
+                    step.save(path)
+            hashes.append(model.params_hash())
+        self.assertEqual(hashes[0], hashes[1])
+
     def test_a_language_model(self):
         model = ocannl.Model(dtype="bf16")
         tokens = model.input("tokens", "1,8|", "i32")

@@ -206,6 +206,19 @@ TEST(LossScaleTest, ItsCodeIsText) {
   EXPECT_THAT(training.cd(), HasSubstr("/* loss_scale halves or doubles */"));
 }
 
+TEST(LossScaleTest, ThatOfTheModelIsFound) {
+  train::Model model;
+  EXPECT_EQ(train::LossScaleFor(DType::kBF16, model)->has_value(), false);
+  const auto made = train::MakeLossScale(model, {.growth_interval = 3});
+  CHECK_OK(made);
+  train::Model copy = model;
+  const auto found = train::LossScaleFor(DType::kF16, copy);
+  CHECK_OK(found);
+  EXPECT_EQ((*found)->tensor.id, made->tensor.id);
+  EXPECT_EQ((*found)->tensor.graph, &copy.graph);
+  EXPECT_EQ((*found)->growth_interval, 3);
+}
+
 TEST(LossScaleTest, Errors) {
   train::Model model;
   for (const double first : {0., 0.5, 3., Power(128), std::nan("")}) {

@@ -11,6 +11,8 @@
 #ifndef OCANNL_TRAIN_GRAPH_MODEL_H_
 #define OCANNL_TRAIN_GRAPH_MODEL_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,12 @@ struct CodeState {
   Shape shape;
 };
 
+// The scale of the loss: see LossScale of optim/loss_scale.h.
+struct LossScaleId {
+  TensorId tensor;
+  int64_t growth_interval;
+};
+
 struct Model {
   Model();
   Model(const Model&);
@@ -48,6 +56,7 @@ struct Model {
   absl::flat_hash_set<TensorId> frozen;  // SetFrozen
   // Those that ParseCode declared, by the array's name.
   absl::flat_hash_map<std::string, CodeState> states;
+  std::optional<LossScaleId> loss_scale;
 };
 
 // Code of which a part runs once, before the first run of the other.

@@ -113,7 +113,8 @@ absl::StatusOr<LossScale> MakeLossScale(Model& model,
                         DType::kF32, [first = options.first](Tensor parameter) {
                           return Number(*parameter.graph, first);
                         });
-  return LossScale{tensor, options};
+  model.loss_scale = {tensor.id, options.growth_interval};
+  return LossScale{tensor, options.growth_interval};
 }
 
 bool NeedsLossScale(DType dtype) {
@@ -127,7 +128,9 @@ bool NeedsLossScale(DType dtype) {
 absl::StatusOr<std::optional<LossScale>> LossScaleFor(DType dtype,
                                                       Model& model) {
   if (!NeedsLossScale(dtype)) return std::nullopt;
-  return MakeLossScale(model);
+  if (!model.loss_scale) return MakeLossScale(model);
+  return LossScale{{&model.graph, model.loss_scale->tensor},
+                   model.loss_scale->growth_interval};
 }
 
 std::optional<Tensor> TensorOf(const std::optional<LossScale>& scale) {
@@ -158,7 +161,7 @@ absl::StatusOr<UpdateCode> ScaledRuleUpdate(
               .name = "rescale",
               .text = kRescale,
               .numbers = {{"growth_interval",
-                           static_cast<double>(scale->options.growth_interval)},
+                           static_cast<double>(scale->growth_interval)},
                           {"greatest", kGreatest}}}));
   Guard(Kept(model, params, inner),
         model.states.at(absl::StrCat("bad_", kName)).array, inner.update);

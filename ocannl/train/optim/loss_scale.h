@@ -42,8 +42,8 @@ struct LossScaleOptions {
 };
 
 struct LossScale {
-  Tensor tensor;  // a state of one cell, loss_scale
-  LossScaleOptions options;
+  Tensor tensor;            // a state of one cell, loss_scale
+  int64_t growth_interval;  // of the options
 };
 
 // Of the model, which has one. Errors: options out of range; another one.
@@ -54,7 +54,8 @@ absl::StatusOr<LossScale> MakeLossScale(Model& model,
 // of f32, as bf16 has.
 bool NeedsLossScale(DType dtype);
 
-// That of a network which computes in `dtype`. Errors: those of MakeLossScale.
+// The scale for networks that compute in `dtype`: the one that the model has,
+// or a new one. None, if they need none. Errors: those of MakeLossScale.
 absl::StatusOr<std::optional<LossScale>> LossScaleFor(DType dtype,
                                                       Model& model);
 std::optional<Tensor> TensorOf(const std::optional<LossScale>& scale);
