@@ -5,8 +5,10 @@
 #define PYTHON_NATIVE_INTERRUPTIBLE_H_
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -27,19 +29,22 @@ absl::Status Interruptible(std::shared_ptr<const Workplace> place,
 // to ask another thread takes 10 us, a step of a small network 1.
 class Pace {
  public:
-  // As Interruptible. Short work is done by the thread that calls.
+  // As Interruptible. Work of the kind that was short the last time is done by
+  // the thread that calls. Work on other dims, for one, is of another kind.
   template <class Place, class Work>
-  absl::Status Do(const std::shared_ptr<Place>& place, Work work) {
+  absl::Status Do(const std::shared_ptr<Place>& place, Work work,
+                  size_t kind = 0) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
     absl::Status status;
-    if (is_long_) {
+    if (kind != short_kind_) {
       status = Interruptible(place, std::move(work));
     } else {
       const Unlocked unlocked(*place);
       status = work();
     }
-    is_long_ = Clock::now() - start > kShort;
+    const bool is_long = Clock::now() - start > kShort;
+    short_kind_ = is_long ? std::nullopt : std::optional(kind);
     return status;
   }
 
@@ -47,7 +52,7 @@ class Pace {
   // Nobody feels that Ctrl-C comes so late.
   static constexpr std::chrono::milliseconds kShort{20};
 
-  bool is_long_ = true;  // nothing is known
+  std::optional<size_t> short_kind_;  // of the last work, if it was short
 };
 
 }  // namespace ocannl::python

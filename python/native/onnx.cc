@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "ocannl/onnx/import.h"
 #include "ocannl/onnx/model.h"
@@ -119,13 +120,19 @@ class OnnxModel {
   Values Run(const Values& values) {
     loaded_->CheckProcess();
     const auto outputs = std::make_shared<std::map<std::string, NdArray>>();
+    auto arrays = ArraysOf(loaded_->table->file(), values);
+    size_t dims = 0;
+    for (const auto& [name, array] : arrays) {
+      dims = absl::HashOf(dims, array.dims());
+    }
     Check(pace_.Do(
         loaded_,
         [outputs, loaded = loaded_,
-         arrays = ArraysOf(loaded_->table->file(), values)]() -> absl::Status {
+         arrays = std::move(arrays)]() -> absl::Status {
           OCANNL_ASSIGN_OR_RETURN(*outputs, loaded->table->Run(arrays));
           return absl::OkStatus();
-        }));
+        },
+        dims));
     Values results;
     for (const auto& [name, array] : *outputs) {
       results.emplace(name, ToPython(array));

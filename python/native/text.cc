@@ -83,7 +83,7 @@ class SentenceEncoder {
   py::object Do(EmbedWith embed) {
     loaded_->CheckProcess();
     const auto rows = std::make_shared<std::optional<NdArray>>();
-    Check(pace_.Do(loaded_, [=, loaded = loaded_]() -> absl::Status {
+    Check(Interruptible(loaded_, [=, loaded = loaded_]() -> absl::Status {
       OCANNL_ASSIGN_OR_RETURN(*rows, embed(*loaded->encoder));
       return absl::OkStatus();
     }));
@@ -91,7 +91,6 @@ class SentenceEncoder {
   }
 
   std::shared_ptr<Loaded> loaded_;
-  Pace pace_;
 };
 
 }  // namespace
