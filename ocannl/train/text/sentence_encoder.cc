@@ -203,7 +203,9 @@ absl::StatusOr<SentenceEncoder> SentenceEncoder::Load(const std::string& folder,
             return MakeNet(empty, options,
                            {.ids = values[0], .mask = values[1]});
           },
-          context));
+          context,
+          // Full batches of each length, and some that are not full.
+          16 + max_length / kMultiple));
 }
 
 absl::StatusOr<NdArray> SentenceEncoder::Embed(

@@ -76,8 +76,8 @@ class SentenceEncoder {
   // A row for each text, f32 [texts, size], of length 1. Longer texts than
   // max_length() are cut. Texts of similar lengths make batches of up to
   // `batch`, each padded to a multiple of 16 tokens. The network is compiled
-  // once for each size of a batch, and the last 16 sizes are kept. Errors:
-  // those of Predictor; no texts; a batch below 1.
+  // once for each size of a batch. Those of one `batch` and all lengths are
+  // kept. Errors: those of Predictor; no texts; a batch below 1.
   absl::StatusOr<NdArray> Embed(absl::Span<const std::string> texts,
                                 int64_t batch = 32);
 
