@@ -157,12 +157,11 @@ absl::StatusOr<UpdateCode> ScaledRuleUpdate(
       const UpdateCode rescale,
       RuleUpdate(
           model, params, std::nullopt,
-          UpdateRule{
-              .name = "rescale",
-              .text = kRescale,
-              .numbers = {{"growth_interval",
-                           static_cast<double>(scale->growth_interval)},
-                          {"greatest", kGreatest}}}));
+          UpdateRule{.name = "rescale",
+                     .text = kRescale,
+                     .numbers = {{"growth_interval",
+                                  static_cast<double>(scale->growth_interval)},
+                                 {"greatest", kGreatest}}}));
   Guard(Kept(model, params, inner),
         model.states.at(absl::StrCat("bad_", kName)).array, inner.update);
   OCANNL_ASSIGN_OR_RETURN(const Assignments first,
