@@ -87,8 +87,9 @@ void RematerializeLoads(Nest& nest, Isa isa);
 
 // Software prefetching (Mowry, Lam and Gupta 1992): a loop that computes with a
 // strip of an operand reads the lines of the next strip into L2, spread over
-// its iterations. Such strips are contiguous rows of an operand larger than the
-// caches: hardware prefetchers do not follow as many streams.
+// its iterations. Such strips are rows of an operand larger than the caches:
+// hardware prefetchers do not follow as many streams. Where a loop only packs
+// the strip, the loop that computes with the packed one prefetches.
 //
 //   loop i1 { loop i2 { ... fma ..., [p0, stride 0] } }
 //     ->  loop i1 { loop i2 { prefetch [p1 + 36864]  ... } }

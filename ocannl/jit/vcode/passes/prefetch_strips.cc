@@ -29,13 +29,27 @@ constexpr int64_t kMinOperations = 8;
 constexpr int64_t kMinRows = 4;
 // What is read more often comes from caches.
 constexpr int64_t kMostRepeats = 2;
-// Further pointers would be kept in memory.
-constexpr size_t kMostPointers = 6;
+// Pointers and counters of loops that registers hold: 11, as emitter.cc says.
+constexpr int64_t kMostRegisters = 11;
 
 struct Part {
   int64_t begin, end;  // in bytes from a pointer
 
+  int64_t size() const { return end - begin; }
   friend auto operator<=>(const Part&, const Part&) = default;
+};
+
+// What the loops inside of a loop read by a pointer before that increments it:
+// rows, each in order.
+struct Strip {
+  int32_t pointer;
+  Affine value;             // of the pointer, but for the loops inside
+  std::vector<Part> parts;  // of the rows, which an iteration reads
+  int64_t part_bytes = 0;   // of them all
+  int64_t iterations = 1;   // each reads what is to the right
+  int64_t repeats = 1;      // how often the nest reads the strip
+  int64_t bytes = 0;        // to the next strip
+  size_t loop = 0;          // where the loop of the strips begins
 };
 
 class StripPrefetcher {
@@ -48,26 +62,28 @@ class StripPrefetcher {
         written_.insert(nest_.pointers[inst.memory.pointer].base);
       }
     }
-    std::vector<size_t> open;  // beginnings of loops
     bool is_innermost = false;
     for (size_t k = 0; k < nest_.insts.size(); ++k) {
       if (!IsLoopBoundary(nest_.insts[k].opcode)) continue;
       if (nest_.insts[k].opcode == Opcode::kLoop) {
-        open.push_back(k);
+        open_.push_back(k);
         is_innermost = true;
         continue;
       }
-      if (is_innermost && open.size() > 1) PrefetchIn(open, k);
+      if (is_innermost && open_.size() > 1) PrefetchIn(k);
       is_innermost = false;
-      open.pop_back();
+      std::erase_if(packed_, [&](const Strip& strip) {
+        return strip.loop == open_.back();
+      });
+      open_.pop_back();
     }
     editor_.Finish();
   }
 
  private:
-  const Loop& LoopAt(size_t inst) const {
-    return nest_.loops[nest_.insts[inst].loop];
-  }
+  // Of the open loop `k`; of the innermost one.
+  Loop& LoopAt(size_t k) { return nest_.loops[nest_.insts[open_[k]].loop]; }
+  Loop& Innermost() { return LoopAt(open_.size() - 1); }
 
   static int64_t IncrementOf(const Loop& loop, int32_t pointer) {
     for (const PointerIncrement& each : loop.increments) {
@@ -76,86 +92,79 @@ class StripPrefetcher {
     return 0;
   }
 
-  // For the operands of the innermost loop that ends at `end`.
-  void PrefetchIn(const std::vector<size_t>& open, size_t end) {
-    const Loop inner = LoopAt(open.back());  // a copy: pointers are added
-    for (const PointerIncrement& increment : inner.increments) {
+  // For the operands of the innermost loop, which ends at `end`.
+  void PrefetchIn(size_t end) {
+    begin_ = open_.back() + 1;
+    body_ = absl::MakeConstSpan(nest_.insts).subspan(begin_, end - begin_);
+    operations_ = absl::c_count_if(body_, [](const Inst& inst) {
+      return Computes(inst.opcode) && inst.lanes > 1;
+    });
+    std::erase_if(packed_,
+                  [&](const Strip& strip) { return PrefetchPacked(strip); });
+    const std::vector<PointerIncrement> increments = Innermost().increments;
+    for (const PointerIncrement& increment : increments) {
       const Pointer& from = nest_.pointers[increment.pointer];
       if (from.base == Pointer::kNumber || from.size < kMinBytes ||
           written_.contains(from.base)) {
         continue;
       }
-      PrefetchFor(increment, inner.extent, open, end);
-    }
-  }
-
-  void PrefetchFor(const PointerIncrement& step, int64_t extent,
-                   const std::vector<size_t>& open, size_t end) {
-    const size_t begin = open.back() + 1;
-    const auto body =
-        absl::MakeConstSpan(nest_.insts).subspan(begin, end - begin);
-    const auto [strip, repeats] = NextStrip(open, step.pointer);
-    const std::vector<Part> parts = PartsRead(body, step.pointer);
-    int64_t bytes = 0;
-    for (const Part& part : parts) bytes += part.end - part.begin;
-    const int64_t lines = (bytes + kLine - 1) / kLine;
-    const int64_t operations = absl::c_count_if(body, [](const Inst& inst) {
-      return Computes(inst.opcode) && inst.lanes > 1;
-    });
-    if (std::ssize(parts) < kMinRows || operations < kMinOperations * lines ||
-        strip <= 0 || strip > INT32_MAX / 2 || repeats > kMostRepeats) {
-      return;
-    }
-    const bool has_whole_lines = absl::c_all_of(parts, [&](const Part& part) {
-      const int64_t size = part.end - part.begin;
-      return size % kLine == 0 && size <= strip;
-    });
-    if (has_whole_lines) {
-      Insert(begin, body.size() / lines, step.pointer, strip, parts);
-    } else if (bytes * extent == strip && repeats == 1 &&
-               nest_.pointers.size() < kMostPointers) {
-      // Each iteration reads parts of lines, of all rows of a contiguous strip;
-      // it prefetches whole lines, in order.
-      const int32_t ahead = AddPointer(open, step.pointer, bytes - step.bytes);
-      Insert(begin, body.size() / lines, ahead, strip, {{0, bytes}});
-    }
-  }
-
-  // Prefetches the lines of the parts, `strip` bytes ahead, one every
-  // `distance` instructions.
-  void Insert(size_t at, size_t distance, int32_t pointer, int64_t strip,
-              const std::vector<Part>& parts) {
-    for (const Part& part : parts) {
-      for (int64_t line = part.begin; line < part.end; line += kLine) {
-        editor_.Insert(
-            at, {.opcode = Opcode::kPrefetch,
-                 .memory = {.pointer = pointer,
-                            .disp = static_cast<int32_t>(strip + line)}});
-        at += distance;
+      Strip strip = StripOf(increment);
+      if (std::ssize(strip.parts) < kMinRows || strip.bytes <= 0 ||
+          strip.bytes > INT32_MAX / 2 || strip.repeats > kMostRepeats) {
+        continue;
+      }
+      if (operations_ >= kMinOperations * LinesOf(strip.part_bytes)) {
+        PrefetchNext(strip);
+      } else if (HasWholeRows(strip, increment.bytes)) {
+        packed_.push_back(std::move(strip));
       }
     }
   }
 
-  // From a strip to the next one, and how often the nest reads each: loops that
-  // do not increment the pointer read it again.
-  std::pair<int64_t, int64_t> NextStrip(const std::vector<size_t>& open,
-                                        int32_t pointer) const {
-    int64_t strip = 0, repeats = 1;
-    for (size_t k = open.size() - 1; k-- > 0;) {
-      const Loop& loop = LoopAt(open[k]);
-      const int64_t bytes = IncrementOf(loop, pointer);
-      if (strip == 0) strip = bytes;
-      if (bytes == 0) repeats *= loop.extent;
+  static int64_t LinesOf(int64_t bytes) { return (bytes + kLine - 1) / kLine; }
+
+  // That which the innermost loop reads by a pointer.
+  Strip StripOf(const PointerIncrement& step) {
+    Strip strip = {.pointer = step.pointer,
+                   .value = nest_.pointers[step.pointer].value,
+                   .parts = PartsRead(step.pointer)};
+    for (const Part& part : strip.parts) strip.part_bytes += part.size();
+    for (size_t k = open_.size(); k-- > 0;) {
+      const Loop& loop = LoopAt(k);
+      const int64_t bytes = IncrementOf(loop, step.pointer);
+      if (strip.bytes == 0 && strip.repeats == 1 &&
+          bytes == step.bytes * strip.iterations) {
+        strip.iterations *= loop.extent;
+        strip.value.AddScaled(-bytes, Iterator(loop.iterator));
+      } else if (bytes == 0) {
+        strip.repeats *= loop.extent;  // they read it again
+      } else if (strip.bytes == 0) {
+        strip.bytes = bytes;
+        strip.loop = open_[k];
+      }
     }
-    return {strip, repeats};
+    return strip;
+  }
+
+  // Whether iterations, which increment the pointer by `step`, read rows that
+  // are equally far apart without gaps.
+  static bool HasWholeRows(const Strip& strip, int64_t step) {
+    const std::vector<Part>& parts = strip.parts;
+    for (size_t k = 0; k < parts.size(); ++k) {
+      if (parts[k].size() != step) return false;
+      if (k > 1 && parts[k].begin - parts[k - 1].begin !=
+                       parts[1].begin - parts[0].begin) {
+        return false;
+      }
+    }
+    return true;
   }
 
   // What the instructions read by the pointer, in order; none if they skip
   // bytes.
-  static std::vector<Part> PartsRead(absl::Span<const Inst> body,
-                                     int32_t pointer) {
+  std::vector<Part> PartsRead(int32_t pointer) const {
     std::vector<Part> all, parts;
-    for (const Inst& inst : body) {
+    for (const Inst& inst : body_) {
       if (inst.memory.pointer != pointer) continue;
       const bool is_one = inst.memory.stride == 0;
       if (!is_one && !IsContiguous(inst)) return {};
@@ -175,27 +184,124 @@ class StripPrefetcher {
     return parts;
   }
 
-  // A pointer that the open loops increment as `like`, the innermost of them by
-  // `more`.
-  int32_t AddPointer(const std::vector<size_t>& open, int32_t like,
-                     int64_t more) {
-    const auto added = static_cast<int32_t>(nest_.pointers.size());
-    Pointer pointer = nest_.pointers[like];
-    pointer.value.AddScaled(more, Iterator(LoopAt(open.back()).iterator));
-    pointer.frequency = LoopAt(open.back()).frequency;
-    nest_.pointers.push_back(std::move(pointer));
-    for (size_t begin : open) {
-      Loop& loop = nest_.loops[nest_.insts[begin].loop];
-      const int64_t bytes =
-          IncrementOf(loop, like) + (begin == open.back() ? more : 0);
-      if (bytes != 0) loop.increments.push_back({added, bytes});
+  // Prefetches the next strip while the loop computes with this one.
+  void PrefetchNext(const Strip& strip) {
+    const bool has_whole_lines =
+        absl::c_all_of(strip.parts, [&](const Part& p) {
+          return p.size() % kLine == 0 && p.size() <= strip.bytes;
+        });
+    if (!has_whole_lines && strip.repeats == 1 &&
+        strip.part_bytes * strip.iterations == strip.bytes &&
+        HasFreeRegister()) {
+      // Each iteration reads parts of lines, of all rows of a contiguous strip;
+      // it prefetches whole lines, in order.
+      const int32_t ahead = AddPointer(strip, strip.part_bytes, 0, 0);
+      Insert(ahead, strip.bytes, {{0, strip.part_bytes}});
+    } else if (has_whole_lines ||
+               operations_ >= kMinOperations * std::ssize(strip.parts)) {
+      Insert(strip.pointer, strip.bytes, strip.parts);
     }
+  }
+
+  // Prefetches the next strip of rows that an earlier loop has packed while the
+  // innermost loop computes with them. Each run of the open loops from one on
+  // prefetches some rows, and each iteration some bytes of these, by the loop
+  // that needs the fewest prefetches. Whether it does.
+  bool PrefetchPacked(const Strip& strip) {
+    const auto rows = std::ssize(strip.parts);
+    const int64_t row_bytes = strip.part_bytes / rows * strip.iterations;
+    int64_t fewest = operations_ / kMinOperations + 1;
+    size_t first = 0;
+    int64_t step = 0, some = 0, iterations = 1;
+    for (size_t k = open_.size(); k-- > 0 && open_[k] != strip.loop;) {
+      iterations *= LoopAt(k).extent;
+      if (row_bytes % iterations != 0) continue;
+      int64_t runs = 1;
+      for (size_t j = k; j-- > 0 && open_[j] != strip.loop;) {
+        runs *= LoopAt(j).extent;
+      }
+      const int64_t of_run = (rows + runs - 1) / runs;
+      const int64_t prefetches = of_run * LinesOf(row_bytes / iterations);
+      if (runs > rows || prefetches >= fewest) continue;
+      fewest = prefetches;
+      first = k;
+      step = row_bytes / iterations;
+      some = of_run;
+    }
+    if (step == 0) return false;
+    const int64_t apart = strip.parts[1].begin - strip.parts[0].begin;
+    std::vector<Part> parts;
+    for (int64_t row = 0; row < some; ++row) {
+      const int64_t begin = strip.parts[0].begin + row * apart;
+      parts.push_back({begin, begin + step});
+    }
+    Insert(AddPointer(strip, step, first, some * apart), strip.bytes, parts);
+    return true;
+  }
+
+  // Prefetches the lines of the parts, `ahead` bytes from the pointer on, one
+  // every few instructions.
+  void Insert(int32_t pointer, int64_t ahead, const std::vector<Part>& parts) {
+    int64_t lines = 0;
+    for (const Part& part : parts) lines += LinesOf(part.size());
+    size_t at = begin_;
+    for (const Part& part : parts) {
+      for (int64_t line = part.begin; line < part.end; line += kLine) {
+        editor_.Insert(
+            at, {.opcode = Opcode::kPrefetch,
+                 .memory = {.pointer = pointer,
+                            .disp = static_cast<int32_t>(ahead + line)}});
+        at += body_.size() / lines;
+      }
+    }
+  }
+
+  // Whether a pointer of the innermost loop leaves the others of it, and its
+  // counter, in registers.
+  bool HasFreeRegister() {
+    const double frequency = Innermost().frequency;
+    auto is_frequent = [&](const auto& each) {
+      return each.frequency >= frequency;
+    };
+    return absl::c_count_if(nest_.pointers, is_frequent) +
+               absl::c_count_if(nest_.loops, is_frequent) <
+           kMostRegisters;
+  }
+
+  // A pointer to the strip that each iteration of the innermost loop increments
+  // by `step`, and each run of the open loops from `first` on by `run`.
+  int32_t AddPointer(const Strip& strip, int64_t step, size_t first,
+                     int64_t run) {
+    const auto added = static_cast<int32_t>(nest_.pointers.size());
+    Pointer pointer = nest_.pointers[strip.pointer];
+    pointer.value = strip.value;
+    pointer.frequency = Innermost().frequency;
+    bool is_inside = true;  // of the loop of the strips
+    int64_t bytes = step;
+    for (size_t k = open_.size(); k-- > 0;) {
+      Loop& loop = LoopAt(k);
+      is_inside = is_inside && open_[k] != strip.loop;
+      if (is_inside) {
+        pointer.value.AddScaled(bytes, Iterator(loop.iterator));
+      } else {
+        bytes = IncrementOf(loop, strip.pointer);
+      }
+      if (bytes != 0) loop.increments.push_back({added, bytes});
+      bytes = k == first ? run : bytes * loop.extent;
+    }
+    nest_.pointers.push_back(std::move(pointer));
     return added;
   }
 
   Nest& nest_;
   NestEditor editor_;
   absl::flat_hash_set<BufferId> written_;
+  std::vector<size_t> open_;  // beginnings of loops
+  // The innermost loop: its instructions, of which so many compute vectors.
+  size_t begin_ = 0;
+  absl::Span<const Inst> body_;
+  int64_t operations_ = 0;
+  std::vector<Strip> packed_;  // by loops that compute too little
 };
 
 }  // namespace
