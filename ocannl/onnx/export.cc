@@ -85,10 +85,16 @@ class GraphExporter {
     std::vector<TensorId> roots;
     for (Tensor output : outputs) roots.push_back(output.id);
     const std::vector<TensorId> order = TopologicalOrder(graph_, roots, false);
+    std::map<std::string, std::string> unknown = options_.names;
     for (TensorId id : order) {
+      unknown.erase(graph_[id].name);
       if (to_.Reserve(NameOf(id))) continue;
       return UserError(Describe(graph_[id]), " is `", NameOf(id),
                        "` in the file, as another tensor is; give other names");
+    }
+    if (!unknown.empty()) {
+      return UserError("the outputs depend on no `", unknown.begin()->first,
+                       "` to be renamed; give names of tensors of the graph");
     }
     for (TensorId id : order) {
       to_.Begin(NameOf(id));

@@ -45,10 +45,11 @@ struct ExportOptions {
 // all by their names. It has the values that `context` has of the parameters
 // now, and noise is that of step 0. Errors: as of train::Forward; there is no
 // output, or one twice; two tensors of one name in the file; an input that no
-// output depends on; an Input that is not in `inputs`; a parameter that was
-// never written. Unimplemented: a tensor, with its place, for which ONNX has no
-// operators: random numbers, slices by static indices, atan2, bit casts,
-// rotations, transposed convolutions.
+// output depends on; an Input that is not in `inputs`; a name of no tensor that
+// an output depends on; a parameter that was never written. Unimplemented: a
+// tensor, with its place, for which ONNX has no operators: random numbers,
+// slices by static indices, atan2, bit casts, rotations, transposed
+// convolutions.
 absl::StatusOr<OnnxModel> ToOnnx(train::Model& model,
                                  const std::vector<Tensor>& outputs,
                                  const std::vector<Tensor>& inputs,

@@ -312,10 +312,9 @@ TEST(OnnxExportTest, InputsAndOutputsAreChecked) {
               HasSubstr("there is no output"));
   const Tensor w = Param(example.model.graph, "w", {}, DType::kF32, {});
   const Tensor y = Named(w * x, "y");
-  ShapeSpec spec;
-  spec[RowKind::kOutput] = Dims{4};
   const Tensor bias =
-      Data(example.model.graph, "bias", Spread(DType::kF32, {4}), spec);
+      Data(example.model.graph, "bias", Spread(DType::kF32, {4}),
+           {.rows = {Dims{}, Dims{4}, Dims{}}});
   const Tensor z = Named(y + bias, "z");
   example.outputs = {z, z};
   EXPECT_THAT(StatusOf(example, machine.context).message(),
@@ -342,14 +341,15 @@ TEST(OnnxExportTest, InputsAndOutputsAreChecked) {
   ASSERT_THAT(file, IsOk());
   EXPECT_EQ(ToString(file->graph.outputs[0]), "f32[batch, 4]");
   EXPECT_EQ(ToString(file->graph.outputs[2]), "f32[4, 3]");
-  file = ToOnnx(example.model, {z}, {x}, machine.context,
-                {.names = {{"z", "scores"}, {"x", "points"}}});
+  const auto renamed = [&](std::map<std::string, std::string> names) {
+    return ToOnnx(example.model, {z}, {x}, machine.context, {.names = names});
+  };
+  file = renamed({{"z", "scores"}, {"x", "points"}});
   ASSERT_THAT(file, IsOk());
   EXPECT_EQ(file->graph.inputs[0].name, "points");
   EXPECT_EQ(file->graph.outputs[0].name, "scores");
-  file =
-      ToOnnx(example.model, {z}, {x}, machine.context, {.names = {{"z", "w"}}});
-  EXPECT_THAT(file.status().message(), HasSubstr("is `w` in the file"));
+  EXPECT_THAT(renamed({{"z", "w"}}).status().message(), HasSubstr("is `w` in"));
+  EXPECT_THAT(renamed({{"q", "w"}}).status().message(), HasSubstr("no `q` to"));
 }
 
 // Rows that depend on each other, or on how many there are, fix the size.
