@@ -27,7 +27,7 @@ constexpr int64_t kMinBytes = int64_t{1} << 19;
 constexpr int64_t kMinOperations = 8;
 // Hardware prefetchers follow fewer streams.
 constexpr int64_t kMinRows = 4;
-// What is read more often comes from caches.
+// What is read more often, and no larger, comes from caches.
 constexpr int64_t kMostRepeats = 2;
 // Pointers and counters of loops that registers hold: 11, as emitter.cc says.
 constexpr int64_t kMostRegisters = 11;
@@ -47,7 +47,7 @@ struct Strip {
   std::vector<Part> parts;  // of the rows, which an iteration reads
   int64_t part_bytes = 0;   // of them all
   int64_t iterations = 1;   // each reads what is to the right
-  int64_t repeats = 1;      // how often the nest reads the strip
+  int64_t repeats = 1;      // how often it is read before caches lose it
   int64_t bytes = 0;        // to the next strip
   size_t loop = 0;          // where the loop of the strips begins
 };
@@ -129,18 +129,21 @@ class StripPrefetcher {
                    .value = nest_.pointers[step.pointer].value,
                    .parts = PartsRead(step.pointer)};
     for (const Part& part : strip.parts) strip.part_bytes += part.size();
+    bool is_row = true;
+    int64_t read = 0;  // by the loops so far
     for (size_t k = open_.size(); k-- > 0;) {
       const Loop& loop = LoopAt(k);
       const int64_t bytes = IncrementOf(loop, step.pointer);
-      if (strip.bytes == 0 && strip.repeats == 1 &&
-          bytes == step.bytes * strip.iterations) {
+      is_row = is_row && bytes == step.bytes * strip.iterations;
+      read = std::max(read, bytes * loop.extent);
+      if (is_row) {
         strip.iterations *= loop.extent;
         strip.value.AddScaled(-bytes, Iterator(loop.iterator));
-      } else if (bytes == 0) {
-        strip.repeats *= loop.extent;  // they read it again
-      } else if (strip.bytes == 0) {
+      } else if (bytes != 0 && strip.bytes == 0) {
         strip.bytes = bytes;
         strip.loop = open_[k];
+      } else if (bytes == 0 && read < kMinBytes) {
+        strip.repeats *= loop.extent;
       }
     }
     return strip;
