@@ -6,6 +6,8 @@
 #ifndef OCANNL_JIT_VCODE_PASSES_PASSES_H_
 #define OCANNL_JIT_VCODE_PASSES_PASSES_H_
 
+#include <optional>
+
 #include "ocannl/jit/vcode/isa.h"
 #include "ocannl/jit/vcode/vcode.h"
 
@@ -89,11 +91,12 @@ void RematerializeLoads(Nest& nest, Isa isa);
 // strip of an operand reads the lines of the next strip into L2, spread over
 // its iterations. Such strips are rows of an operand larger than the caches:
 // hardware prefetchers do not follow as many streams. Where a loop only packs
-// the strip, the loop that computes with the packed one prefetches.
+// the strip, the loop that computes with the packed one prefetches. What comes
+// after a loop, such as the stores of its sums, is prefetched before it.
 //
-//   loop i1 { loop i2 { ... fma ..., [p0, stride 0] } }
-//     ->  loop i1 { loop i2 { prefetch [p1 + 36864]  ... } }
-void PrefetchStrips(Nest& nest, Isa isa);
+//   loop i1 { loop i2 { ... fma ..., [p0, stride 0] }  store p2, v8 }
+//     ->  loop i1 { prefetch p2; loop i2 { prefetch p1+36864; ... } ... }
+void InsertPrefetches(Nest& nest, Isa isa);
 
 // To hoist a constant (loop-invariant code motion), which a loop has as an
 // operand or copies, is to load it before. The outermost loop in which the
@@ -111,6 +114,10 @@ void HoistConstants(Nest& nest, Isa isa);
 //   store z+0, r0   ->   if z is aligned { stream z+0, r0; fence }
 //                        else            { store z+0, r0 }
 void StreamStores(Nest& nest, Isa isa);
+
+// The result whose stores StreamStores changes: the only buffer that the nest
+// writes, without reading it, if it is large and its whole vectors are aligned.
+std::optional<BufferId> StreamedBuffer(const Nest& nest);
 
 }  // namespace ocannl::jit
 

@@ -41,7 +41,7 @@ constexpr VcodePass kPasses[] = {
     // or a helper, and all constants are known.
     {"rematerialize_loads", RematerializeLoads},
     // From here on register pressure changes by constants only.
-    {"prefetch_strips", PrefetchStrips},
+    {"insert_prefetches", InsertPrefetches},
     {"hoist_constants", HoistConstants},
     // From here on instructions may have a mask of lanes, and none is added,
     // dropped or moved, so that two versions have the same registers.

@@ -50,7 +50,7 @@ TEST(PipelineTest, NamesItsPasses) {
               ElementsAre("select", "interleave", "transpose", "fuse_or_and",
                           "pair_extremes", "fuse_negations", "dead_code",
                           "fold_inserts", "fold_loads", "legalize",
-                          "rematerialize_loads", "prefetch_strips",
+                          "rematerialize_loads", "insert_prefetches",
                           "hoist_constants", "stream_stores"));
 }
 
@@ -70,7 +70,7 @@ TEST(PipelineTest, LeavesPassesOut) {
       names,
       ElementsAre("select", "interleave", "fuse_or_and", "pair_extremes",
                   "fuse_negations", "dead_code", "fold_inserts", "legalize",
-                  "rematerialize_loads", "prefetch_strips", "stream_stores"));
+                  "rematerialize_loads", "insert_prefetches", "stream_stores"));
 }
 
 // The second one is the first with other names; the rest read other buffers, in

@@ -28,8 +28,8 @@ bool IsAligned(const Nest& nest, const Inst& store) {
          });
 }
 
-// The only buffer that the nest writes, without reading it, if it is of that
-// size and its whole vectors are aligned.
+}  // namespace
+
 std::optional<BufferId> StreamedBuffer(const Nest& nest) {
   std::optional<BufferId> streamed;
   for (const Inst& inst : nest.insts) {
@@ -52,8 +52,6 @@ std::optional<BufferId> StreamedBuffer(const Nest& nest) {
   }
   return streamed;
 }
-
-}  // namespace
 
 void StreamStores(Nest& nest, Isa) {
   const std::optional<BufferId> streamed = StreamedBuffer(nest);

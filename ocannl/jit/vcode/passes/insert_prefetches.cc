@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,11 +18,14 @@
 namespace ocannl::jit {
 namespace {
 
-constexpr int64_t kLine = 64;  // bytes
+constexpr int32_t kLine = 64;  // bytes
 // What a model reads between two runs of a nest evicts such an operand from L2.
 // A run of MiniLM on 16 tokens takes 0.65 to 0.75 of the time with prefetches
-// (tools/real_models.sh); from L3 a product takes as long with them
-// (experiments/bench/bench_main.cc, --filter=gemm/16x1000x1000).
+// of strips, and 0.7 of that with those of half rows and chained loops. With
+// those of packed strips and tiles it takes 0.93 of the time on 128 tokens
+// (tools/real_models.sh), and a training step of gpt2_mini 0.98. From L3 a
+// product takes as long with them (experiments/bench/bench_main.cc,
+// --filter=gemm/16x1000x1000).
 constexpr int64_t kMinBytes = int64_t{1} << 19;
 // Vector operations for each line, which take longer than the prefetch.
 constexpr int64_t kMinOperations = 8;
@@ -52,9 +56,10 @@ struct Strip {
   size_t loop = 0;          // where the loop of the strips begins
 };
 
-class StripPrefetcher {
+class Prefetcher {
  public:
-  explicit StripPrefetcher(Nest& nest) : nest_(nest), editor_(nest) {}
+  explicit Prefetcher(Nest& nest)
+      : nest_(nest), editor_(nest), streamed_(StreamedBuffer(nest)) {}
 
   void Run() {
     for (const Inst& inst : nest_.insts) {
@@ -62,27 +67,76 @@ class StripPrefetcher {
         written_.insert(nest_.pointers[inst.memory.pointer].base);
       }
     }
-    bool is_innermost = false;
     for (size_t k = 0; k < nest_.insts.size(); ++k) {
-      if (!IsLoopBoundary(nest_.insts[k].opcode)) continue;
-      if (nest_.insts[k].opcode == Opcode::kLoop) {
-        open_.push_back(k);
-        is_innermost = true;
-        continue;
+      const Inst& inst = nest_.insts[k];
+      if (inst.opcode == Opcode::kLoop) {
+        open_.push_back({.begin = k});
+      } else if (inst.opcode == Opcode::kEndLoop) {
+        Close(k);
+      } else if (!open_.empty() && Computes(inst.opcode) && inst.lanes > 1) {
+        ++open_.back().operations;
       }
-      if (is_innermost && open_.size() > 1) PrefetchIn(k);
-      is_innermost = false;
-      std::erase_if(packed_, [&](const Strip& strip) {
-        return strip.loop == open_.back();
-      });
-      open_.pop_back();
     }
     editor_.Finish();
   }
 
  private:
+  struct OpenLoop {
+    size_t begin;
+    double operations = 0;  // on vectors, in an iteration
+    // The last loop in it.
+    size_t child_begin = 0, child_end = 0;
+    double child_operations = 0;
+  };
+
+  // The innermost open loop ends at `end`.
+  void Close(size_t end) {
+    if (open_.size() > 1 && open_.back().child_end == 0) PrefetchIn(end);
+    PrefetchTile(end);
+    const OpenLoop loop = open_.back();
+    std::erase_if(packed_,
+                  [&](const Strip& strip) { return strip.loop == loop.begin; });
+    const double operations =
+        loop.operations * static_cast<double>(Innermost().extent);
+    open_.pop_back();
+    if (open_.empty()) return;
+    open_.back().operations += operations;
+    open_.back().child_begin = loop.begin;
+    open_.back().child_end = end;
+    open_.back().child_operations = operations;
+  }
+
+  // Prefetches what the instructions after the last loop of the innermost open
+  // one read or write, such as the tile of a product, before that loop: else
+  // stores wait until the lines have come.
+  void PrefetchTile(size_t end) {
+    const OpenLoop& loop = open_.back();
+    if (loop.child_end == 0) return;
+    std::vector<Memory> lines;
+    for (size_t k = loop.child_end + 1; k < end; ++k) {
+      const Memory& memory = nest_.insts[k].memory;
+      if (memory.pointer < 0 || !IsContiguous(nest_.insts[k])) continue;
+      const Pointer& to = nest_.pointers[memory.pointer];
+      if (to.base == Pointer::kNumber || to.size < kMinBytes ||
+          to.base == streamed_ ||
+          IncrementOf(Innermost(), memory.pointer) == 0) {
+        continue;
+      }
+      const Memory line = {.pointer = memory.pointer,
+                           .disp = memory.disp / kLine * kLine};
+      if (!absl::c_linear_search(lines, line)) lines.push_back(line);
+    }
+    if (loop.child_operations < kMinOperations * std::ssize(lines)) return;
+    for (const Memory& line : lines) {
+      editor_.Insert(loop.child_begin,
+                     {.opcode = Opcode::kPrefetch, .memory = line});
+    }
+  }
+
   // Of the open loop `k`; of the innermost one.
-  Loop& LoopAt(size_t k) { return nest_.loops[nest_.insts[open_[k]].loop]; }
+  Loop& LoopAt(size_t k) {
+    return nest_.loops[nest_.insts[open_[k].begin].loop];
+  }
   Loop& Innermost() { return LoopAt(open_.size() - 1); }
 
   static int64_t IncrementOf(const Loop& loop, int32_t pointer) {
@@ -94,11 +148,9 @@ class StripPrefetcher {
 
   // For the operands of the innermost loop, which ends at `end`.
   void PrefetchIn(size_t end) {
-    begin_ = open_.back() + 1;
+    begin_ = open_.back().begin + 1;
     body_ = absl::MakeConstSpan(nest_.insts).subspan(begin_, end - begin_);
-    operations_ = absl::c_count_if(body_, [](const Inst& inst) {
-      return Computes(inst.opcode) && inst.lanes > 1;
-    });
+    operations_ = static_cast<int64_t>(open_.back().operations);
     std::erase_if(packed_,
                   [&](const Strip& strip) { return PrefetchPacked(strip); });
     const std::vector<PointerIncrement> increments = Innermost().increments;
@@ -141,7 +193,7 @@ class StripPrefetcher {
         strip.value.AddScaled(-bytes, Iterator(loop.iterator));
       } else if (bytes != 0 && strip.bytes == 0) {
         strip.bytes = bytes;
-        strip.loop = open_[k];
+        strip.loop = open_[k].begin;
       } else if (bytes == 0 && read < kMinBytes) {
         strip.repeats *= loop.extent;
       }
@@ -216,11 +268,11 @@ class StripPrefetcher {
     int64_t fewest = operations_ / kMinOperations + 1;
     size_t first = 0;
     int64_t step = 0, some = 0, iterations = 1;
-    for (size_t k = open_.size(); k-- > 0 && open_[k] != strip.loop;) {
+    for (size_t k = open_.size(); k-- > 0 && open_[k].begin != strip.loop;) {
       iterations *= LoopAt(k).extent;
       if (row_bytes % iterations != 0) continue;
       int64_t runs = 1;
-      for (size_t j = k; j-- > 0 && open_[j] != strip.loop;) {
+      for (size_t j = k; j-- > 0 && open_[j].begin != strip.loop;) {
         runs *= LoopAt(j).extent;
       }
       const int64_t of_run = (rows + runs - 1) / runs;
@@ -283,7 +335,7 @@ class StripPrefetcher {
     int64_t bytes = step;
     for (size_t k = open_.size(); k-- > 0;) {
       Loop& loop = LoopAt(k);
-      is_inside = is_inside && open_[k] != strip.loop;
+      is_inside = is_inside && open_[k].begin != strip.loop;
       if (is_inside) {
         pointer.value.AddScaled(bytes, Iterator(loop.iterator));
       } else {
@@ -298,8 +350,9 @@ class StripPrefetcher {
 
   Nest& nest_;
   NestEditor editor_;
+  const std::optional<BufferId> streamed_;
   absl::flat_hash_set<BufferId> written_;
-  std::vector<size_t> open_;  // beginnings of loops
+  std::vector<OpenLoop> open_;
   // The innermost loop: its instructions, of which so many compute vectors.
   size_t begin_ = 0;
   absl::Span<const Inst> body_;
@@ -309,6 +362,6 @@ class StripPrefetcher {
 
 }  // namespace
 
-void PrefetchStrips(Nest& nest, Isa) { StripPrefetcher(nest).Run(); }
+void InsertPrefetches(Nest& nest, Isa) { Prefetcher(nest).Run(); }
 
 }  // namespace ocannl::jit
