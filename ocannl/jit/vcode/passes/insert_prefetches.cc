@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -14,11 +13,11 @@
 #include "ocannl/jit/vcode/operands.h"
 #include "ocannl/jit/vcode/passes/nest_editor.h"
 #include "ocannl/jit/vcode/passes/passes.h"
+#include "ocannl/jit/vcode/passes/strip.h"
 
 namespace ocannl::jit {
 namespace {
 
-constexpr int32_t kLine = 64;  // bytes
 // What a model reads between two runs of a nest evicts such an operand from L2.
 // A run of MiniLM on 16 tokens takes 0.65 to 0.75 of the time with prefetches
 // of strips, and 0.7 of that with those of half rows and chained loops. With
@@ -35,26 +34,6 @@ constexpr int64_t kMinRows = 4;
 constexpr int64_t kMostRepeats = 2;
 // Pointers and counters of loops that registers hold: 11, as emitter.cc says.
 constexpr int64_t kMostRegisters = 11;
-
-struct Part {
-  int64_t begin, end;  // in bytes from a pointer
-
-  int64_t size() const { return end - begin; }
-  friend auto operator<=>(const Part&, const Part&) = default;
-};
-
-// What the loops inside of a loop read by a pointer before that increments it:
-// rows, each in order.
-struct Strip {
-  int32_t pointer;
-  Affine value;             // of the pointer, but for the loops inside
-  std::vector<Part> parts;  // of the rows, which an iteration reads
-  int64_t part_bytes = 0;   // of them all
-  int64_t iterations = 1;   // each reads what is to the right
-  int64_t repeats = 1;      // how often it is read before caches lose it
-  int64_t bytes = 0;        // to the next strip
-  size_t loop = 0;          // where the loop of the strips begins
-};
 
 class Prefetcher {
  public:
@@ -161,39 +140,41 @@ class Prefetcher {
         continue;
       }
       Strip strip = StripOf(increment);
-      if (std::ssize(strip.parts) < kMinRows || strip.bytes <= 0 ||
+      if (strip.parts.empty() || strip.bytes <= 0 ||
           strip.bytes > INT32_MAX / 2 || strip.repeats > kMostRepeats) {
         continue;
       }
-      if (operations_ >= kMinOperations * LinesOf(strip.part_bytes)) {
-        PrefetchNext(strip);
-      } else if (HasWholeRows(strip, increment.bytes)) {
-        packed_.push_back(std::move(strip));
+      if (operations_ < kMinOperations * LinesOf(strip.part_bytes)) {
+        strip.rows = RowsOf(strip, increment.bytes);
+        if (strip.rows.count >= kMinRows) packed_.push_back(std::move(strip));
+      } else if (std::ssize(strip.parts) >= kMinRows) {
+        PrefetchNext(strip, increment.bytes);
       }
     }
   }
-
-  static int64_t LinesOf(int64_t bytes) { return (bytes + kLine - 1) / kLine; }
 
   // That which the innermost loop reads by a pointer.
   Strip StripOf(const PointerIncrement& step) {
     Strip strip = {.pointer = step.pointer,
                    .value = nest_.pointers[step.pointer].value,
-                   .parts = PartsRead(step.pointer)};
+                   .parts = PartsRead(body_, step.pointer)};
     for (const Part& part : strip.parts) strip.part_bytes += part.size();
     bool is_row = true;
-    int64_t read = 0;  // by the loops so far
+    int64_t read = strip.part_bytes;  // by the loops so far
     for (size_t k = open_.size(); k-- > 0;) {
       const Loop& loop = LoopAt(k);
       const int64_t bytes = IncrementOf(loop, step.pointer);
       is_row = is_row && bytes == step.bytes * strip.iterations;
-      read = std::max(read, bytes * loop.extent);
+      if (bytes != 0) read *= loop.extent;
       if (is_row) {
+        strip.row_loop = k;
         strip.iterations *= loop.extent;
         strip.value.AddScaled(-bytes, Iterator(loop.iterator));
       } else if (bytes != 0 && strip.bytes == 0) {
         strip.bytes = bytes;
         strip.loop = open_[k].begin;
+      } else if (bytes == 0 && strip.bytes == 0) {
+        strip.runs *= loop.extent;
       } else if (bytes == 0 && read < kMinBytes) {
         strip.repeats *= loop.extent;
       }
@@ -201,96 +182,77 @@ class Prefetcher {
     return strip;
   }
 
-  // Whether iterations, which increment the pointer by `step`, read rows that
-  // are equally far apart without gaps.
-  static bool HasWholeRows(const Strip& strip, int64_t step) {
-    const std::vector<Part>& parts = strip.parts;
-    for (size_t k = 0; k < parts.size(); ++k) {
-      if (parts[k].size() != step) return false;
-      if (k > 1 && parts[k].begin - parts[k - 1].begin !=
-                       parts[1].begin - parts[0].begin) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  // What the instructions read by the pointer, in order; none if they skip
-  // bytes.
-  std::vector<Part> PartsRead(int32_t pointer) const {
-    std::vector<Part> all, parts;
-    for (const Inst& inst : body_) {
-      if (inst.memory.pointer != pointer) continue;
-      const bool is_one = inst.memory.stride == 0;
-      if (!is_one && !IsContiguous(inst)) return {};
-      const auto size = static_cast<int64_t>(SizeOf(inst.dtype));
-      const int64_t begin = inst.memory.disp;
-      all.push_back(
-          {begin, begin + (is_one ? size : size * inst.active_lanes)});
-    }
-    absl::c_sort(all);
-    for (const Part& part : all) {
-      if (parts.empty() || part.begin > parts.back().end) {
-        parts.push_back(part);
-      } else {
-        parts.back().end = std::max(parts.back().end, part.end);
-      }
-    }
-    return parts;
-  }
-
-  // Prefetches the next strip while the loop computes with this one.
-  void PrefetchNext(const Strip& strip) {
+  // Prefetches the next strip while the loop computes with this one: each run
+  // of the loops that read a row some of its rows.
+  void PrefetchNext(const Strip& strip, int64_t step) {
     const bool has_whole_lines =
         absl::c_all_of(strip.parts, [&](const Part& p) {
           return p.size() % kLine == 0 && p.size() <= strip.bytes;
         });
-    if (!has_whole_lines && strip.repeats == 1 &&
+    if (!has_whole_lines && strip.runs == 1 &&
         strip.part_bytes * strip.iterations == strip.bytes &&
         HasFreeRegister()) {
       // Each iteration reads parts of lines, of all rows of a contiguous strip;
       // it prefetches whole lines, in order.
       const int32_t ahead = AddPointer(strip, strip.part_bytes, 0, 0);
       Insert(ahead, strip.bytes, {{0, strip.part_bytes}});
-    } else if (has_whole_lines ||
-               operations_ >= kMinOperations * std::ssize(strip.parts)) {
-      Insert(strip.pointer, strip.bytes, strip.parts);
+      return;
+    }
+    std::vector<Part> parts = strip.parts;
+    int32_t pointer = strip.pointer;
+    if (strip.runs > 1) {
+      const int64_t apart = DistanceOf(parts);
+      if (strip.runs > std::ssize(parts) || apart == 0) return;
+      parts.resize((std::ssize(parts) + strip.runs - 1) / strip.runs);
+      pointer =
+          AddPointer(strip, step, strip.row_loop, std::ssize(parts) * apart);
+    }
+    if (has_whole_lines || operations_ >= kMinOperations * std::ssize(parts)) {
+      Insert(pointer, strip.bytes, parts);
     }
   }
 
-  // Prefetches the next strip of rows that an earlier loop has packed while the
-  // innermost loop computes with them. Each run of the open loops from one on
-  // prefetches some rows, and each iteration some bytes of these, by the loop
-  // that needs the fewest prefetches. Whether it does.
+  // Prefetches the next strip, which an earlier loop has packed, while the
+  // innermost loop computes with this one. By the loop that needs the fewest
+  // prefetches: each iteration prefetches some bytes of some rows, and each run
+  // of the open loops from `first` on other rows. Whether it does.
   bool PrefetchPacked(const Strip& strip) {
-    const auto rows = std::ssize(strip.parts);
-    const int64_t row_bytes = strip.part_bytes / rows * strip.iterations;
+    const Rows& rows = strip.rows;
     int64_t fewest = operations_ / kMinOperations + 1;
     size_t first = 0;
-    int64_t step = 0, some = 0, iterations = 1;
+    Rows some;  // of an iteration
+    int64_t step = 0, iterations = 1;
     for (size_t k = open_.size(); k-- > 0 && open_[k].begin != strip.loop;) {
       iterations *= LoopAt(k).extent;
-      if (row_bytes % iterations != 0) continue;
       int64_t runs = 1;
       for (size_t j = k; j-- > 0 && open_[j].begin != strip.loop;) {
         runs *= LoopAt(j).extent;
       }
-      const int64_t of_run = (rows + runs - 1) / runs;
-      const int64_t prefetches = of_run * LinesOf(row_bytes / iterations);
-      if (runs > rows || prefetches >= fewest) continue;
-      fewest = prefetches;
-      first = k;
-      step = row_bytes / iterations;
-      some = of_run;
+      auto consider = [&](int64_t count, int64_t bytes, int64_t to_next) {
+        const int64_t of_run = (count + runs - 1) / runs;
+        const int64_t prefetches = of_run * LinesOf(bytes);
+        if (runs > count || prefetches >= fewest) return;
+        fewest = prefetches;
+        first = k;
+        some = {of_run, rows.distance, bytes};
+        step = to_next;
+      };
+      if (rows.bytes % iterations == 0) {  // parts of all rows
+        consider(rows.count, rows.bytes / iterations, rows.bytes / iterations);
+      }
+      if (rows.count % iterations == 0) {  // some whole rows
+        const int64_t count = rows.count / iterations;
+        consider(count, rows.bytes, count * rows.distance);
+      }
     }
-    if (step == 0) return false;
-    const int64_t apart = strip.parts[1].begin - strip.parts[0].begin;
+    if (some.count == 0) return false;
     std::vector<Part> parts;
-    for (int64_t row = 0; row < some; ++row) {
-      const int64_t begin = strip.parts[0].begin + row * apart;
-      parts.push_back({begin, begin + step});
+    for (int64_t row = 0; row < some.count; ++row) {
+      const int64_t begin = strip.parts[0].begin + row * some.distance;
+      parts.push_back({begin, begin + some.bytes});
     }
-    Insert(AddPointer(strip, step, first, some * apart), strip.bytes, parts);
+    Insert(AddPointer(strip, step, first, some.count * some.distance),
+           strip.bytes, parts);
     return true;
   }
 
