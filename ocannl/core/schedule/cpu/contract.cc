@@ -141,12 +141,10 @@ class ContractScheduler {
   // Packs B as [panels, k..., n], each block of its own.
   absl::Status PackB() {
     const Access& b = *plan_.packed_b;
-    // But once for all outer loops where it depends on none of them.
+    // But once for the outermost loop where it does not depend on that.
     const bool packs_once =
         !plan_.loops.outer.empty() && !plan_.has_k_blocks() && !plan_.cascade &&
-        absl::c_all_of(plan_.loops.outer, [&](const NestLoop& loop) {
-          return StrideAlong(loop, b) == 0;
-        });
+        StrideAlong(plan_.loops.outer[0], b) == 0;
     for (const TiledContract::Block& block : tiled_.blocks) {
       std::vector<IteratorId> along;
       for (size_t k = block.first; k < block.end; ++k) {
