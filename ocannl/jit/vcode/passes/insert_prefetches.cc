@@ -38,10 +38,20 @@ constexpr int64_t kMostRepeats = 2;
 // Pointers and counters of loops that registers hold: 11, as emitter.cc says.
 constexpr int64_t kMostRegisters = 11;
 
-class Prefetcher {
+bool ComputesVectors(const Inst& inst) {
+  return Computes(inst.opcode) && inst.lanes > 1;
+}
+
+int64_t IncrementOf(const Loop& loop, int32_t pointer) {
+  for (const PointerIncrement& each : loop.increments) {
+    if (each.pointer == pointer) return each.bytes;
+  }
+  return 0;
+}
+
+class StripPrefetcher {
  public:
-  explicit Prefetcher(Nest& nest)
-      : nest_(nest), editor_(nest), streamed_(StreamedBuffer(nest)) {}
+  explicit StripPrefetcher(Nest& nest) : nest_(nest), editor_(nest) {}
 
   void Run() {
     for (const Inst& inst : nest_.insts) {
@@ -50,89 +60,32 @@ class Prefetcher {
       }
     }
     for (size_t k = 0; k < nest_.insts.size(); ++k) {
-      const Inst& inst = nest_.insts[k];
-      if (inst.opcode == Opcode::kLoop) {
-        open_.push_back({.begin = k});
-      } else if (inst.opcode == Opcode::kEndLoop) {
-        Close(k);
-      } else if (!open_.empty() && Computes(inst.opcode) && inst.lanes > 1) {
-        ++open_.back().operations;
+      if (!IsLoopBoundary(nest_.insts[k].opcode)) continue;
+      if (nest_.insts[k].opcode == Opcode::kLoop) {
+        open_.push_back(k);
+        is_innermost_ = true;
+        continue;
       }
+      if (is_innermost_ && open_.size() > 1) PrefetchIn(k);
+      is_innermost_ = false;
+      std::erase_if(packed_, [&](const Strip& strip) {
+        return strip.loop == open_.back();
+      });
+      open_.pop_back();
     }
     editor_.Finish();
   }
 
  private:
-  struct OpenLoop {
-    size_t begin;
-    double operations = 0;  // on vectors, in an iteration
-    // The last loop in it.
-    size_t child_begin = 0, child_end = 0;
-    double child_operations = 0;
-  };
-
-  // The innermost open loop ends at `end`.
-  void Close(size_t end) {
-    if (open_.size() > 1 && open_.back().child_end == 0) PrefetchIn(end);
-    PrefetchTile(end);
-    const OpenLoop loop = open_.back();
-    std::erase_if(packed_,
-                  [&](const Strip& strip) { return strip.loop == loop.begin; });
-    const double operations =
-        loop.operations * static_cast<double>(Innermost().extent);
-    open_.pop_back();
-    if (open_.empty()) return;
-    open_.back().operations += operations;
-    open_.back().child_begin = loop.begin;
-    open_.back().child_end = end;
-    open_.back().child_operations = operations;
-  }
-
-  // Prefetches what the instructions after the last loop of the innermost open
-  // one read or write, such as the tile of a product, before that loop: else
-  // stores wait until the lines have come.
-  void PrefetchTile(size_t end) {
-    const OpenLoop& loop = open_.back();
-    if (loop.child_end == 0) return;
-    std::vector<Memory> lines;
-    for (size_t k = loop.child_end + 1; k < end; ++k) {
-      const Memory& memory = nest_.insts[k].memory;
-      if (memory.pointer < 0 || !IsContiguous(nest_.insts[k])) continue;
-      const Pointer& to = nest_.pointers[memory.pointer];
-      if (to.base == Pointer::kNumber || to.size < kMinBytes ||
-          to.base == streamed_ ||
-          IncrementOf(Innermost(), memory.pointer) == 0) {
-        continue;
-      }
-      const Memory line = {.pointer = memory.pointer,
-                           .disp = memory.disp / kLine * kLine};
-      if (!absl::c_linear_search(lines, line)) lines.push_back(line);
-    }
-    if (loop.child_operations < kMinTileOperations * std::ssize(lines)) return;
-    for (const Memory& line : lines) {
-      editor_.Insert(loop.child_begin,
-                     {.opcode = Opcode::kPrefetch, .memory = line});
-    }
-  }
-
   // Of the open loop `k`; of the innermost one.
-  Loop& LoopAt(size_t k) {
-    return nest_.loops[nest_.insts[open_[k].begin].loop];
-  }
+  Loop& LoopAt(size_t k) { return nest_.loops[nest_.insts[open_[k]].loop]; }
   Loop& Innermost() { return LoopAt(open_.size() - 1); }
-
-  static int64_t IncrementOf(const Loop& loop, int32_t pointer) {
-    for (const PointerIncrement& each : loop.increments) {
-      if (each.pointer == pointer) return each.bytes;
-    }
-    return 0;
-  }
 
   // For the operands of the innermost loop, which ends at `end`.
   void PrefetchIn(size_t end) {
-    begin_ = open_.back().begin + 1;
+    begin_ = open_.back() + 1;
     body_ = absl::MakeConstSpan(nest_.insts).subspan(begin_, end - begin_);
-    operations_ = static_cast<int64_t>(open_.back().operations);
+    operations_ = absl::c_count_if(body_, ComputesVectors);
     std::erase_if(packed_,
                   [&](const Strip& strip) { return PrefetchPacked(strip); });
     const std::vector<PointerIncrement> increments = Innermost().increments;
@@ -156,7 +109,7 @@ class Prefetcher {
     }
   }
 
-  // That which the innermost loop reads by a pointer.
+  // The strip that the innermost loop reads by a pointer.
   Strip StripOf(const PointerIncrement& step) {
     Strip strip = {.pointer = step.pointer,
                    .value = nest_.pointers[step.pointer].value,
@@ -175,7 +128,7 @@ class Prefetcher {
         strip.value.AddScaled(-bytes, Iterator(loop.iterator));
       } else if (bytes != 0 && strip.bytes == 0) {
         strip.bytes = bytes;
-        strip.loop = open_[k].begin;
+        strip.loop = open_[k];
       } else if (bytes == 0 && strip.bytes == 0) {
         strip.runs *= loop.extent;
       } else if (bytes == 0 && read < kMinBytes) {
@@ -202,16 +155,16 @@ class Prefetcher {
       return;
     }
     std::vector<Part> parts = strip.parts;
-    int32_t pointer = strip.pointer;
-    if (strip.runs > 1) {
-      const int64_t apart = DistanceOf(parts);
-      if (strip.runs > std::ssize(parts) || apart == 0) return;
-      parts.resize((std::ssize(parts) + strip.runs - 1) / strip.runs);
-      pointer =
-          AddPointer(strip, step, strip.row_loop, std::ssize(parts) * apart);
+    const int64_t distance = DistanceOf(parts);
+    if (strip.runs > std::ssize(parts) || (strip.runs > 1 && distance == 0)) {
+      return;
     }
+    parts.resize((std::ssize(parts) + strip.runs - 1) / strip.runs);
+    const int64_t run = distance * std::ssize(parts);
     if (has_whole_lines || operations_ >= kMinOperations * std::ssize(parts)) {
-      Insert(pointer, strip.bytes, parts);
+      Insert(strip.runs == 1 ? strip.pointer
+                             : AddPointer(strip, step, strip.row_loop, run),
+             strip.bytes, parts);
     }
   }
 
@@ -225,10 +178,10 @@ class Prefetcher {
     size_t first = 0;
     Rows some;  // of an iteration
     int64_t step = 0, iterations = 1;
-    for (size_t k = open_.size(); k-- > 0 && open_[k].begin != strip.loop;) {
+    for (size_t k = open_.size(); k-- > 0 && open_[k] != strip.loop;) {
       iterations *= LoopAt(k).extent;
       int64_t runs = 1;
-      for (size_t j = k; j-- > 0 && open_[j].begin != strip.loop;) {
+      for (size_t j = k; j-- > 0 && open_[j] != strip.loop;) {
         runs *= LoopAt(j).extent;
       }
       auto consider = [&](int64_t count, int64_t bytes, int64_t to_next) {
@@ -264,6 +217,7 @@ class Prefetcher {
   void Insert(int32_t pointer, int64_t ahead, const std::vector<Part>& parts) {
     int64_t lines = 0;
     for (const Part& part : parts) lines += LinesOf(part.size());
+    if (ahead + parts.back().end > INT32_MAX) return;
     size_t at = begin_;
     for (const Part& part : parts) {
       for (int64_t line = part.begin; line < part.end; line += kLine) {
@@ -300,7 +254,7 @@ class Prefetcher {
     int64_t bytes = step;
     for (size_t k = open_.size(); k-- > 0;) {
       Loop& loop = LoopAt(k);
-      is_inside = is_inside && open_[k].begin != strip.loop;
+      is_inside = is_inside && open_[k] != strip.loop;
       if (is_inside) {
         pointer.value.AddScaled(bytes, Iterator(loop.iterator));
       } else {
@@ -315,9 +269,9 @@ class Prefetcher {
 
   Nest& nest_;
   NestEditor editor_;
-  const std::optional<BufferId> streamed_;
   absl::flat_hash_set<BufferId> written_;
-  std::vector<OpenLoop> open_;
+  std::vector<size_t> open_;   // beginnings of loops
+  bool is_innermost_ = false;  // the last one
   // The innermost loop: its instructions, of which so many compute vectors.
   size_t begin_ = 0;
   absl::Span<const Inst> body_;
@@ -325,8 +279,90 @@ class Prefetcher {
   std::vector<Strip> packed_;  // by loops that compute too little
 };
 
+class TilePrefetcher {
+ public:
+  explicit TilePrefetcher(Nest& nest)
+      : nest_(nest), editor_(nest), streamed_(StreamedBuffer(nest)) {}
+
+  void Run() {
+    for (size_t k = 0; k < nest_.insts.size(); ++k) {
+      const Inst& inst = nest_.insts[k];
+      if (inst.opcode == Opcode::kLoop) {
+        open_.push_back({.begin = k});
+      } else if (inst.opcode == Opcode::kEndLoop) {
+        Close(k);
+      } else if (!open_.empty() && ComputesVectors(inst)) {
+        ++open_.back().operations;
+      }
+    }
+    editor_.Finish();
+  }
+
+ private:
+  struct OpenLoop {
+    size_t begin;
+    double operations = 0;  // on vectors, in an iteration
+    // The last loop in it.
+    size_t child_begin = 0, child_end = 0;
+    double child_operations = 0;
+  };
+
+  const Loop& Innermost() const {
+    return nest_.loops[nest_.insts[open_.back().begin].loop];
+  }
+
+  // The innermost open loop ends at `end`.
+  void Close(size_t end) {
+    PrefetchTile(end);
+    const size_t begin = open_.back().begin;
+    const double operations =
+        open_.back().operations * static_cast<double>(Innermost().extent);
+    open_.pop_back();
+    if (open_.empty()) return;
+    open_.back().operations += operations;
+    open_.back().child_begin = begin;
+    open_.back().child_end = end;
+    open_.back().child_operations = operations;
+  }
+
+  // Prefetches what the instructions after the last loop of the innermost open
+  // one read or write, such as the tile of a product, before that loop: else
+  // stores wait until the lines have come.
+  void PrefetchTile(size_t end) {
+    const OpenLoop& loop = open_.back();
+    if (loop.child_end == 0) return;
+    std::vector<Memory> lines;
+    for (size_t k = loop.child_end + 1; k < end; ++k) {
+      const Memory& memory = nest_.insts[k].memory;
+      if (memory.pointer < 0 || !IsContiguous(nest_.insts[k])) continue;
+      const Pointer& to = nest_.pointers[memory.pointer];
+      if (to.base == Pointer::kNumber || to.size < kMinBytes ||
+          to.base == streamed_ ||
+          IncrementOf(Innermost(), memory.pointer) == 0) {
+        continue;
+      }
+      const Memory line = {.pointer = memory.pointer,
+                           .disp = memory.disp / kLine * kLine};
+      if (!absl::c_linear_search(lines, line)) lines.push_back(line);
+    }
+    if (loop.child_operations < kMinTileOperations * std::ssize(lines)) return;
+    for (const Memory& line : lines) {
+      editor_.Insert(loop.child_begin,
+                     {.opcode = Opcode::kPrefetch, .memory = line});
+    }
+  }
+
+  Nest& nest_;
+  NestEditor editor_;
+  const std::optional<BufferId> streamed_;
+  std::vector<OpenLoop> open_;
+};
+
 }  // namespace
 
-void InsertPrefetches(Nest& nest, Isa) { Prefetcher(nest).Run(); }
+void InsertPrefetches(Nest& nest, Isa) {
+  StripPrefetcher(nest).Run();
+  TilePrefetcher(nest).Run();
+}
 
 }  // namespace ocannl::jit
