@@ -66,12 +66,12 @@ ROOMS = {
     "ocannl/flags": 900,
     "ocannl/fuzz": 9_960,
     "ocannl/interp": 1_700,
-    "ocannl/jit": 11_480,
+    "ocannl/jit": 11_740,
     "ocannl/onnx": 8_420,
     "ocannl/tiers": 1_300,
     "ocannl/train": 20_900,
     "ocannl/tune": 2_350,
-    "python/native": 3_560,
+    "python/native": 3_590,
     "python/tests": 60,
 }
 
