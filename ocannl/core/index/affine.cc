@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace ocannl {
@@ -16,6 +17,14 @@ int64_t Affine::FactorOf(Symbol symbol) const {
     if (term.symbol == symbol) return term.factor;
   }
   return 0;
+}
+
+Affine::Terms Affine::TermsByFactor() const {
+  Terms by_factor = terms_;
+  absl::c_sort(by_factor, [](const Term& a, const Term& b) {
+    return a.factor < b.factor;
+  });
+  return by_factor;
 }
 
 Affine& Affine::AddScaled(int64_t factor, const Affine& other) {

@@ -67,6 +67,7 @@ class Affine {
 
   int64_t offset() const { return offset_; }
   const Terms& terms() const { return terms_; }
+  Terms TermsByFactor() const;  // the least factor first
   bool is_constant() const { return terms_.empty(); }
   // The factor of `symbol`: 0 where it does not occur.
   int64_t FactorOf(Symbol symbol) const;

@@ -5,8 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "absl/algorithm/container.h"
-
 namespace ocannl {
 namespace {
 
@@ -21,12 +19,8 @@ using Hull = std::vector<Interval>;
 // loops as used.
 std::optional<Interval> Reached(const Affine& index, const LoopExtents& extents,
                                 IdVector<IteratorId, bool>& used) {
-  auto terms = index.terms();
-  absl::c_sort(terms, [](const Affine::Term& a, const Affine::Term& b) {
-    return a.factor < b.factor;
-  });
   int64_t reach = 1;
-  for (const Affine::Term& term : terms) {
+  for (const Affine::Term& term : index.TermsByFactor()) {
     if (term.symbol.kind != Symbol::kIterator) return std::nullopt;
     const IteratorId loop = term.symbol.iterator();
     if (extents[loop] == 1) continue;

@@ -4,9 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/algorithm/container.h"
-#include "absl/container/inlined_vector.h"
-
 namespace ocannl {
 namespace {
 
@@ -16,12 +13,8 @@ namespace {
 std::optional<int64_t> CellsInARow(const Affine& index,
                                    const LoopExtents& extents,
                                    IdVector<IteratorId, bool>& used) {
-  auto terms = index.terms();
-  absl::c_sort(terms, [](const Affine::Term& a, const Affine::Term& b) {
-    return a.factor < b.factor;
-  });
   int64_t cells = 1;
-  for (const Affine::Term& term : terms) {
+  for (const Affine::Term& term : index.TermsByFactor()) {
     if (term.symbol.kind != Symbol::kIterator) return std::nullopt;
     const IteratorId loop = term.symbol.iterator();
     if (extents[loop] == 1) continue;
