@@ -45,7 +45,7 @@ Rows RowsOf(const Strip& strip, int64_t step) {
   const int64_t distance = count == 1 ? step : DistanceOf(strip.parts);
   const bool is_same = absl::c_all_of(
       strip.parts, [&](const Part& part) { return part.size() == bytes; });
-  if (strip.runs != 1 || !is_same) return {};
+  if (strip.runs != 1 || !is_same || distance == 0) return {};
   if (step == bytes) return {count, distance, bytes * strip.iterations};
   if (step == distance * count) {
     return {count * strip.iterations, distance, bytes};
