@@ -24,7 +24,6 @@ constexpr int32_t kHiSlot = 24;
 constexpr int32_t kFirstPointerSlot = 32;
 
 // The callee-saved ones come last.
-constexpr int32_t kNumPointerRegisters = 11;
 constexpr int32_t kNumCallerSaved = 5;
 const std::array<x86::Gp, kNumPointerRegisters>& PointerRegisters() {
   static const std::array<x86::Gp, kNumPointerRegisters> registers = {

@@ -60,6 +60,9 @@ std::optional<Isa> HostIsa();
 // What it depends on of a processor.
 constexpr const Target& TargetOf(Isa isa) { return Info(isa).target; }
 
+// General registers that hold pointers and counters of loops, in each of them.
+inline constexpr int32_t kNumPointerRegisters = 11;
+
 // The bytes of the widest vector register.
 constexpr int VectorBytes(Isa isa) { return TargetOf(isa).vector_bytes; }
 

@@ -35,8 +35,6 @@ constexpr int64_t kMinTileOperations = 24;
 constexpr int64_t kMinRows = 4;
 // What is read more often, and no larger, comes from caches.
 constexpr int64_t kMostRepeats = 2;
-// Pointers and counters of loops that registers hold: 11, as emitter.cc says.
-constexpr int64_t kMostRegisters = 11;
 
 bool ComputesVectors(const Inst& inst) {
   return Computes(inst.opcode) && inst.lanes > 1;
@@ -169,21 +167,21 @@ class StripPrefetcher {
   }
 
   // Prefetches the next strip, which an earlier loop has packed, while the
-  // innermost loop computes with this one. By the loop that needs the fewest
-  // prefetches: each iteration prefetches some bytes of some rows, and each run
-  // of the open loops from `first` on other rows. Whether it does.
+  // innermost loop computes with this one. Each iteration prefetches some bytes
+  // of some rows, and each run of the open loops from `first` on other rows,
+  // where `first` needs the fewest prefetches. Whether it does.
   bool PrefetchPacked(const Strip& strip) {
     const Rows& rows = strip.rows;
     int64_t fewest = operations_ / kMinOperations + 1;
     size_t first = 0;
     Rows some;  // of an iteration
-    int64_t step = 0, iterations = 1;
+    int64_t step = 0, iterations = 1, runs = 1;
+    for (size_t k = open_.size(); k-- > 0 && open_[k] != strip.loop;) {
+      runs *= LoopAt(k).extent;
+    }
     for (size_t k = open_.size(); k-- > 0 && open_[k] != strip.loop;) {
       iterations *= LoopAt(k).extent;
-      int64_t runs = 1;
-      for (size_t j = k; j-- > 0 && open_[j] != strip.loop;) {
-        runs *= LoopAt(j).extent;
-      }
+      runs /= LoopAt(k).extent;
       auto consider = [&](int64_t count, int64_t bytes, int64_t to_next) {
         const int64_t of_run = (count + runs - 1) / runs;
         const int64_t prefetches = of_run * LinesOf(bytes);
@@ -239,7 +237,7 @@ class StripPrefetcher {
     };
     return absl::c_count_if(nest_.pointers, is_frequent) +
                absl::c_count_if(nest_.loops, is_frequent) <
-           kMostRegisters;
+           kNumPointerRegisters;
   }
 
   // A pointer to the strip that each iteration of the innermost loop increments
