@@ -57,7 +57,7 @@ extern std::vector<int64_t> statics;
 extern std::string path;
 extern int64_t kMostBytes;
 """,
-    "ocannl/core/base/id.h": """
+    "ocannl/core/base/containers/id.h": """
 extern Shape shape;
 void Print(const Shape& shape);
 """,
@@ -244,7 +244,7 @@ TEXT = {
     "ocannl/train/graph/code_repeat.h": ["sgd_delta_w1 =: w1.grad"],
     "ocannl/core/base/lexer.h": ['Lexer lexer("w1 *.'],
     "ocannl/core/base/narrow_float.h": ["F16::Round(65520)"],
-    "ocannl/core/base/pool.h": ["InternPool<ExprId,"],
+    "ocannl/core/base/containers/pool.h": ["InternPool<ExprId,"],
     "ocannl/core/cd/parse.h": ["slope (i : [0..3])"],
     "ocannl/core/cd/print.h": ["step (i : [0..79])"],
     "ocannl/core/index/projections.h": ["n35 =:+ w1 * x ~lo"],

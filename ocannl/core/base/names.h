@@ -34,7 +34,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
-#include "ocannl/core/base/id.h"
+#include "ocannl/core/base/containers/id.h"
 
 namespace ocannl {
 

@@ -12,7 +12,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
-#include "ocannl/core/base/id.h"
+#include "ocannl/core/base/containers/id.h"
 
 namespace ocannl {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "ocannl/core/base/id.h"
+#include "ocannl/core/base/containers/id.h"
 #include "ocannl/core/index/projections.h"
 
 namespace ocannl {

@@ -14,7 +14,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
-#include "ocannl/core/base/id.h"
+#include "ocannl/core/base/containers/id.h"
 #include "ocannl/core/index/affine.h"
 
 namespace ocannl {

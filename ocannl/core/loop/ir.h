@@ -29,10 +29,10 @@
 
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/dtype.h"
-#include "ocannl/core/base/id.h"
+#include "ocannl/core/base/containers/id.h"
 #include "ocannl/core/base/names.h"
 #include "ocannl/core/base/ndarray.h"
-#include "ocannl/core/base/pool.h"
+#include "ocannl/core/base/containers/pool.h"
 #include "ocannl/core/index/affine.h"
 #include "ocannl/core/index/projections.h"
 #include "ocannl/core/ops/expr.h"

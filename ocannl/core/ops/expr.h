@@ -23,7 +23,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/dtype.h"
-#include "ocannl/core/base/pool.h"
+#include "ocannl/core/base/containers/pool.h"
 #include "ocannl/core/ops/node_map.h"
 #include "ocannl/core/ops/op.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
-#include "ocannl/core/base/id.h"
+#include "ocannl/core/base/containers/id.h"
 
 namespace ocannl {
 

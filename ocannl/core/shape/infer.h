@@ -16,7 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "ocannl/core/base/id.h"
+#include "ocannl/core/base/containers/id.h"
 #include "ocannl/core/tensor/graph.h"
 #include "ocannl/core/tensor/shape.h"
 

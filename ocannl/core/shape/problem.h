@@ -14,7 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "ocannl/core/base/id.h"
+#include "ocannl/core/base/containers/id.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/shape/rank.h"
 #include "ocannl/core/shape/rules.h"

@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ocannl/core/base/ndarray.h"
-#include "ocannl/core/base/pool.h"
+#include "ocannl/core/base/containers/pool.h"
 
 namespace ocannl {
 

@@ -22,7 +22,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "ocannl/core/base/lru_cache.h"
+#include "ocannl/core/base/containers/lru_cache.h"
 #include "ocannl/core/runtime/backend.h"
 #include "ocannl/core/tiering/background_thread.h"
 #include "ocannl/core/tiering/tiered_code.h"

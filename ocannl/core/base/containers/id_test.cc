@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/base/id.h"
+#include "ocannl/core/base/containers/id.h"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ocannl/core/base/lru_cache.h"
+#include "ocannl/core/base/containers/lru_cache.h"
 
 #include "gtest/gtest.h"
 

@@ -9,8 +9,8 @@
 //   IdVector<TensorId, Shape> shapes;
 //   TensorId id = shapes.Add(shape);
 //   for (TensorId id : shapes.ids()) Print(shapes[id]);
-#ifndef OCANNL_CORE_BASE_ID_H_
-#define OCANNL_CORE_BASE_ID_H_
+#ifndef OCANNL_CORE_BASE_CONTAINERS_ID_H_
+#define OCANNL_CORE_BASE_CONTAINERS_ID_H_
 
 #include <compare>
 #include <cstddef>
@@ -153,4 +153,4 @@ struct HashedId {
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_BASE_ID_H_
+#endif  // OCANNL_CORE_BASE_CONTAINERS_ID_H_

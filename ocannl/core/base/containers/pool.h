@@ -9,8 +9,8 @@
 // References stay valid while values are added. Values need operator== and
 // AbslHashValue. Not thread-safe. Who names a pool's type declares it `extern
 // template` and instantiates it in one source, so that no other compiles it.
-#ifndef OCANNL_CORE_BASE_POOL_H_
-#define OCANNL_CORE_BASE_POOL_H_
+#ifndef OCANNL_CORE_BASE_CONTAINERS_POOL_H_
+#define OCANNL_CORE_BASE_CONTAINERS_POOL_H_
 
 #include <algorithm>
 #include <bit>
@@ -24,7 +24,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
-#include "ocannl/core/base/id.h"
+#include "ocannl/core/base/containers/id.h"
 
 namespace ocannl {
 
@@ -201,4 +201,4 @@ IdType InternPool<IdType, T>::Add(T value) {
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_BASE_POOL_H_
+#endif  // OCANNL_CORE_BASE_CONTAINERS_POOL_H_

@@ -6,8 +6,8 @@
 //   LruCache<int> cache(/*capacity=*/2);
 //   cache.Insert("a", 1);
 //   if (int* value = cache.Find("a")) ...
-#ifndef OCANNL_CORE_BASE_LRU_CACHE_H_
-#define OCANNL_CORE_BASE_LRU_CACHE_H_
+#ifndef OCANNL_CORE_BASE_CONTAINERS_LRU_CACHE_H_
+#define OCANNL_CORE_BASE_CONTAINERS_LRU_CACHE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -58,4 +58,4 @@ class LruCache {
 
 }  // namespace ocannl
 
-#endif  // OCANNL_CORE_BASE_LRU_CACHE_H_
+#endif  // OCANNL_CORE_BASE_CONTAINERS_LRU_CACHE_H_
