@@ -2,11 +2,11 @@
 #include "tests/blocks/dual_code.h"
 
 #include <cmath>
-#include <deque>
 #include <optional>
 #include <variant>
 
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/containers/stable_vector.h"
 #include "ocannl/core/ops/rows.h"
 
 namespace ocannl {
@@ -155,7 +155,7 @@ class Runner {
 }  // namespace
 
 void RunDual(Assignments code, DualArrays& arrays) {
-  const std::deque<Assignment> list = code.list;
+  const StableVector<Assignment> list = code.list;
   Runner runner(code, arrays);
   for (const Assignment& assignment : list) {
     const Assign* assign = std::get_if<Assign>(&assignment);

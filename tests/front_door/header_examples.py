@@ -61,6 +61,10 @@ extern int64_t kMostBytes;
 extern Shape shape;
 void Print(const Shape& shape);
 """,
+    "ocannl/core/base/containers/stable_vector.h": """
+void Print(const Array& array);
+void Use(Array array);
+""",
     "ocannl/core/base/names.h": """
 struct Thing { std::string name; };
 extern std::vector<Thing> all;

@@ -2,7 +2,6 @@
 #include "ocannl/core/assign/assignments.h"
 
 #include <algorithm>
-#include <deque>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/containers/stable_vector.h"
 #include "ocannl/core/base/overload.h"
 
 namespace ocannl {
@@ -21,7 +21,7 @@ namespace ocannl {
 namespace {
 
 // For NameTable.
-auto NamesOf(const std::deque<Array>& arrays) {
+auto NamesOf(const StableVector<Array>& arrays) {
   return [&](int32_t k) -> absl::string_view { return arrays[k].name; };
 }
 
@@ -187,7 +187,7 @@ std::vector<int32_t> AppendArrays(Assignments& to, From&& from) {
 }
 
 // Appends `list`, where array_of[k] is array k and `exprs` has the values.
-void AppendList(Assignments& to, std::deque<Assignment> list,
+void AppendList(Assignments& to, StableVector<Assignment> list,
                 const ExprPool& exprs, absl::Span<const int32_t> array_of) {
   ExprMap copies;
   auto add_leaf = [&](const Leaf& leaf) { return to.exprs.Add(leaf); };

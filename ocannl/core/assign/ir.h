@@ -12,7 +12,6 @@
 #define OCANNL_CORE_ASSIGN_IR_H_
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "ocannl/core/base/containers/stable_vector.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/names.h"
 #include "ocannl/core/base/ndarray.h"
@@ -106,9 +106,9 @@ struct Assignments {
   std::string name;  // of the routine
   std::vector<StaticSymbol> statics;
   // In blocks, as the list: long code is not copied where it grows.
-  std::deque<Array> arrays;
+  StableVector<Array> arrays;
   ExprPool exprs;  // Leaf k is source k of the assignment
-  std::deque<assign_ir::Assignment> list;
+  StableVector<assign_ir::Assignment> list;
   // The first contradiction between what was asked for of one array.
   absl::Status contradiction;
   // The arrays that AddArray has seen: code that renames arrays adds none.

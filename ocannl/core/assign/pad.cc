@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/loops.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/containers/stable_vector.h"
 #include "ocannl/core/base/names.h"
 
 namespace ocannl {
@@ -164,7 +164,7 @@ class Padder {
   };
 
   Assignments code_;
-  std::deque<Assignment> list_;
+  StableVector<Assignment> list_;
   absl::flat_hash_set<std::string> names_;
   std::vector<PaddedCopy> copies_;  // of arrays that are as they were then
 };

@@ -12,7 +12,6 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ocannl/core/base/containers/stable_vector.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/names.h"
 #include "ocannl/core/base/ndarray.h"
@@ -203,7 +203,7 @@ class Graph {
   std::string NewName(const std::string& base);
   void Release(const std::string& name);
 
-  std::deque<TensorNode> nodes_;
+  StableVector<TensorNode> nodes_;
   int32_t numbers_ = 0;  // of nodes, those that are made later too
   NameTable ids_;
   absl::flat_hash_set<std::string> reserved_;

@@ -211,7 +211,7 @@ absl::Status Session::TakeParams(uint32_t slot) {
 }
 
 absl::Status Session::StartStates(Assignments init) {
-  std::erase_if(init.list, [&](const Assignment& each) {
+  EraseIf(init.list, [&](const Assignment& each) {
     const auto* assign = std::get_if<Assign>(&each);
     return assign != nullptr && states_.contains(init.arrays[assign->lhs].name);
   });

@@ -154,9 +154,9 @@ bool BodyRepeater::Copy(const Body& body, Tensor to) {
       if (array) arrays[k].push_back({number, *std::move(array)});
     };
     for (size_t n = begin.arrays[k]; n < end.arrays[k]; ++n) add(n);
-    copies[k].assign(code.list.begin() + begin.list[k],
-                     code.list.begin() + end.list[k]);
-    for (Assignment& each : copies[k]) WalkNumbers(each, add);
+    for (size_t n = begin.list[k]; n < end.list[k]; ++n) {
+      WalkNumbers(copies[k].emplace_back(code.list[n]), add);
+    }
     if (!knows_all) return false;
   }
   for (int k : {0, 1}) {

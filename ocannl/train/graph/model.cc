@@ -76,10 +76,11 @@ absl::StatusOr<Assignments> Forward(Model& model, Tensor t) {
   OCANNL_ASSIGN_OR_RETURN(
       Assignments code,
       ocannl::Forward(model.graph, model.shapes, t.id, model.computed_by));
-  code.name = absl::StrCat(t.node().name, "_fwd");
-  code.list.insert(code.list.begin(),
-                   BlockComment{absl::StrCat(t.node().name, " fwd")});
-  return code;
+  Assignments result;
+  result.name = absl::StrCat(t.node().name, "_fwd");
+  result.list.push_back(BlockComment{absl::StrCat(t.node().name, " fwd")});
+  Append(result, std::move(code));
+  return result;
 }
 
 absl::Status CheckStep(const Model& model, Tensor loss) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/train/parallel/buckets.h"
 
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/base/check.h"
+#include "ocannl/core/base/containers/stable_vector.h"
 #include "ocannl/core/base/dtype.h"
 #include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/tensor/memory_mode.h"
@@ -36,9 +36,9 @@ std::set<int32_t> ArraysOf(const Assign& assign) {
 
 // The list in which each fill comes right before what next touches the array,
 // so that a part has those of its own gradients.
-std::deque<Assignment> WithLateFills(const Assignments& code) {
+StableVector<Assignment> WithLateFills(const Assignments& code) {
   std::map<int32_t, std::vector<Assignment>> waiting;  // by the array
-  std::deque<Assignment> list;
+  StableVector<Assignment> list;
   for (const Assignment& assignment : code.list) {
     const auto* assign = std::get_if<Assign>(&assignment);
     if (assign != nullptr && IsFill(*assign)) {
@@ -78,7 +78,7 @@ struct Uses {
 // Keeps the arrays that are used on both sides of a cut behind `place`, if they
 // all can be.
 bool KeepAcross(Assignments& code, const Uses& uses, int place) {
-  std::deque<Array> arrays = code.arrays;
+  StableVector<Array> arrays = code.arrays;
   for (size_t k = 0; k < arrays.size(); ++k) {
     if (!uses.first_write[k] || *uses.first_write[k] > place) continue;
     if (*uses.last[k] <= place) continue;

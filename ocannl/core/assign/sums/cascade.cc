@@ -2,7 +2,6 @@
 #include "ocannl/core/assign/sums/cascade.h"
 
 #include <algorithm>
-#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/loops.h"
 #include "ocannl/core/assign/sums/find_lanes.h"
+#include "ocannl/core/base/containers/stable_vector.h"
 #include "ocannl/core/base/names.h"
 #include "ocannl/core/index/division.h"
 #include "ocannl/core/index/injective.h"
@@ -337,7 +337,7 @@ class Cascader {
   }
 
   Assignments code_;
-  std::deque<Assignment> list_;
+  StableVector<Assignment> list_;
   absl::flat_hash_set<std::string> names_;
   PartialSums sums_;
 };

@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/loops.h"
+#include "ocannl/core/base/containers/stable_vector.h"
 
 namespace ocannl {
 namespace {
@@ -192,7 +193,7 @@ class StepPlanner {
 
   const Assignments& code_;
   const PartialSums& sums_;
-  std::deque<LowerStep> steps_;
+  StableVector<LowerStep> steps_;
   std::vector<bool> shows_signs_;
   std::vector<bool> is_once_;  // of each step: it reaches each cell once
   std::vector<ArrayUse> uses_;

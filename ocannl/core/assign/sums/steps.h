@@ -14,7 +14,6 @@
 #define OCANNL_CORE_ASSIGN_SUMS_STEPS_H_
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -22,6 +21,7 @@
 #include "ocannl/core/assign/assignments.h"
 #include "ocannl/core/assign/sums/find_lanes.h"
 #include "ocannl/core/assign/sums/zero_signs.h"
+#include "ocannl/core/base/containers/stable_vector.h"
 
 namespace ocannl {
 
@@ -56,7 +56,7 @@ struct ArrayUse {
 
 struct StepPlan {
   // Of each Assign, in blocks: a reader can free those that it has read.
-  std::deque<LowerStep> steps;
+  StableVector<LowerStep> steps;
   // Of the sources of all steps, one after the other, whether results depend on
   // the sign of a zero there (zero_signs.h): only there do readers add 0.
   std::vector<bool> shows_signs;
