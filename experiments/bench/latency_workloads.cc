@@ -14,7 +14,10 @@
 #include "ocannl/core/codegen/c_text.h"
 #include "ocannl/core/codegen/compile_c.h"
 #include "ocannl/core/compile.h"
+#include "ocannl/core/tensor/leaf.h"
 #include "ocannl/train/fit/fit.h"
+#include "ocannl/train/graph/model.h"
+#include "ocannl/train/optim/rules.h"
 
 namespace ocannl {
 namespace {
@@ -193,13 +196,44 @@ WorkloadMaker FirstResultMaker(From from, absl::string_view suffix) {
           }};
 }
 
+absl::Status StartOf(int params, const Backend* backend) {
+  train::Model model;
+  const Tensor loss = ManyParameters(model.graph, params);
+  Device device("host", backend);
+  Stream stream(&device);
+  return train::StartTraining(model, loss, Number(model.graph, 0.01),
+                              train::Sgd(), Context(&stream))
+      .status();
+}
+
+// The time from nothing to a step that can run, of many parameters.
+WorkloadMaker StartMaker(int params) {
+  std::string name = absl::StrCat("start/params_", params);
+  return {.name = name,
+          .brief = params <= 1000,
+          .make = [=](const Setting& setting) -> absl::StatusOr<Workload> {
+            Workload workload{.name = name};
+            for (const Tier& tier : setting.tiers) {
+              auto run = [=, backend = tier.backend] {
+                CHECK_OK(StartOf(params, backend));
+              };
+              workload.contenders.push_back(
+                  {.name = tier.name, .ours = true, .time = [=](int64_t runs) {
+                     return SecondsOf(runs, run);
+                   }});
+            }
+            return workload;
+          }};
+}
+
 }  // namespace
 
 std::vector<WorkloadMaker> LatencyWorkloads() {
   std::vector<WorkloadMaker> makers = {
       FirstResultMaker(From::kPoints, "points"),
       FirstResultMaker(From::kAssignments, "assignments"),
-      FirstResultMaker(From::kStep, "step")};
+      FirstResultMaker(From::kStep, "step"), StartMaker(1000),
+      StartMaker(10'000)};
   for (const Subject& subject : Subjects()) {
     makers.push_back(CompileMaker(subject, /*fresh=*/true));
     makers.push_back(CompileMaker(subject, /*fresh=*/false));

@@ -9,6 +9,7 @@
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/core/notation/scope.h"
 #include "ocannl/core/tensor/leaf.h"
+#include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/graph/model.h"
 #include "ocannl/train/optim/rules.h"
 
@@ -102,6 +103,26 @@ double MlpFlops(const Mlp& mlp) {
              static_cast<double>(mlp.sizes[layer - 1] * mlp.sizes[layer]);
   }
   return flops;
+}
+
+Tensor ManyParameters(Graph& graph, int count) {
+  std::vector<Tensor> terms;
+  for (int k = 0; k < count; ++k) {
+    const train::Linear linear({&graph, absl::StrCat("p", k)},
+                               {.outputs = Dims{1}, .bias = false});
+    terms.push_back(linear(Data(graph, absl::StrCat("x", k),
+                                NdArray::Of<float>({1}, {1}),
+                                {.rows = {Dims{}, Dims{1}, Dims{}}})));
+  }
+  while (terms.size() > 1) {
+    std::vector<Tensor> sums;
+    for (size_t k = 0; k + 1 < terms.size(); k += 2) {
+      sums.push_back(terms[k] + terms[k + 1]);
+    }
+    if (terms.size() % 2 == 1) sums.push_back(terms.back());
+    terms = std::move(sums);
+  }
+  return Square(terms[0]);
 }
 
 }  // namespace ocannl

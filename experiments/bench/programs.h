@@ -52,6 +52,10 @@ absl::StatusOr<LoopProgram> MlpProgram(const Mlp& mlp);
 // The flops of a step's matrix products.
 double MlpFlops(const Mlp& mlp);
 
+// The square of p0 x0 + p1 x1 + ..., whose sum is a balanced tree: `count`
+// parameters of one cell, for which names, tables and indices are all the work.
+Tensor ManyParameters(Graph& graph, int count);
+
 }  // namespace ocannl
 
 #endif  // EXPERIMENTS_BENCH_PROGRAMS_H_

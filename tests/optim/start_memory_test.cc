@@ -9,18 +9,14 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
-#include <utility>
-#include <vector>
 
 #include "absl/base/config.h"
-#include "absl/strings/str_cat.h"
+#include "experiments/bench/programs.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/base/ndarray.h"
 #include "ocannl/core/tensor/leaf.h"
 #include "ocannl/core/tensor/tensor.h"
 #include "ocannl/tiers/tiers.h"
-#include "ocannl/train/blocks/linear.h"
 #include "ocannl/train/graph/model.h"
 #include "ocannl/train/optim/rule.h"
 #include "ocannl/train/optim/rules.h"
@@ -49,28 +45,12 @@ void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
 namespace ocannl {
 namespace {
 
-// Starts the training of `params` parameters of one cell each, whose sum is a
-// balanced tree. Returns how many allocations StartTraining makes.
+// Starts the training of `params` parameters of one cell each. Returns how many
+// allocations StartTraining makes.
 size_t Start(int params) {
   train::Model model;
-  std::vector<Tensor> terms;
-  for (int k = 0; k < params; ++k) {
-    const train::Linear linear({&model.graph, absl::StrCat("p", k)},
-                               {.outputs = Dims{1}, .bias = false});
-    terms.push_back(linear(Data(model.graph, absl::StrCat("x", k),
-                                NdArray::Of<float>({1}, {1}),
-                                {.rows = {Dims{}, Dims{1}, Dims{}}})));
-  }
-  while (terms.size() > 1) {
-    std::vector<Tensor> sums;
-    for (size_t k = 0; k + 1 < terms.size(); k += 2) {
-      sums.push_back(terms[k] + terms[k + 1]);
-    }
-    if (terms.size() % 2 == 1) sums.push_back(terms.back());
-    terms = std::move(sums);
-  }
+  const Tensor loss = ManyParameters(model.graph, params);
   TestDevice host(*FindTier("x86-avx2"));
-  const Tensor loss = Square(terms[0]);
   const Tensor rate = Number(model.graph, 0.01);
   const size_t before = allocations;
   CHECK_OK(train::StartTraining(model, loss, rate, train::Sgd(), host.context));
@@ -87,10 +67,10 @@ TEST(StartMemory, ParametersOfOneCell) {
   most_bytes = live_bytes;
   allocations = 0;
   const size_t of_training = Start(kParams);
-  // 8,091 bytes, 268 allocations, 221 of StartTraining, when this was written.
-  EXPECT_LT((most_bytes - before) / kParams, 8'200u);
-  EXPECT_LT(allocations / kParams, 278u);
-  EXPECT_LT(of_training / kParams, 230u);
+  // 7,947 bytes, 247 allocations, 201 of StartTraining, when this was written.
+  EXPECT_LT((most_bytes - before) / kParams, 8'050u);
+  EXPECT_LT(allocations / kParams, 256u);
+  EXPECT_LT(of_training / kParams, 208u);
 }
 
 }  // namespace
