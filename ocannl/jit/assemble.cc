@@ -117,7 +117,7 @@ class Assembly {
     code_.setErrorHandler(&errors_);
     if (logger != nullptr) code_.setLogger(logger);
     asmjit::x86::Assembler assembler(&code_);
-    Emitter emitter(assembler, program, isa,
+    Emitter emitter(assembler, program, nests_, isa,
                     debug != nullptr ? &debug->rows : nullptr);
     functions_ = FunctionsOf(nests_);
     for (Function& function : functions_) {

@@ -47,7 +47,7 @@ void Emitter::EmitEncoded(const Inst& inst, const Encoding& encoding) {
   const bool reads_masks = IsMask(inst.operand, isa_);
   for (int k = 0; k < 3 && inst.args[k].kind != Value::kNone; ++k) {
     if (IsImmediate(inst, k)) {
-      const uint64_t bits = nest_->constants[inst.args[k].index].bits;
+      const uint64_t bits = code_->constants[inst.args[k].index].bits;
       const uint64_t width = 8 * SizeOf(inst.dtype);
       add(asmjit::imm(inst.op == Op::kRotl ? bits % width
                                            : std::min(bits, width)));
@@ -115,7 +115,7 @@ void Emitter::EmitSelect(const Inst& inst) {
   const KReg mask = InMask(inst, 0);
   if (zero && inst.args[1].kind == Value::kConst) {
     assembler_.k(mask).z();
-    LoadConstant(dst, inst.dtype, nest_->constants[inst.args[1].index].bits);
+    LoadConstant(dst, inst.dtype, code_->constants[inst.args[1].index].bits);
     return Finish(inst);
   }
   const Operand chosen = RegOrMem(inst, 1, bytes);

@@ -46,7 +46,7 @@ void Emitter::CommentInst(const Inst& inst) {
     source_loc_ = commented_ = -1;
     if (inst.opcode == Opcode::kLoop) CommentLoop(inst);
   } else if (source_loc_ != commented_) {
-    Comment(nest_->source_lines[source_loc_].text);
+    Comment(code_->source_lines[source_loc_].text);
     commented_ = source_loc_;
   }
 }

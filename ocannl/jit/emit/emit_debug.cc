@@ -16,7 +16,7 @@ void Emitter::RecordLine(int64_t line) {
 bool Emitter::RecordLineOf(const Inst& inst) {
   switch (inst.opcode) {
     case Opcode::kSourceLoc:
-      RecordLine(rows_->line_of.at(nest_->source_lines[inst.line].stmt));
+      RecordLine(rows_->line_of.at(code_->source_lines[inst.line].stmt));
       return true;
     case Opcode::kLoop:
     case Opcode::kEndLoop:
@@ -29,7 +29,7 @@ bool Emitter::RecordLineOf(const Inst& inst) {
 
 // What comes before the first of the nest's lines is of that, too.
 void Emitter::RecordFirstLine() {
-  for (const Inst& inst : nest_->insts) {
+  for (const Inst& inst : code_->insts) {
     if (RecordLineOf(inst)) return;
   }
 }

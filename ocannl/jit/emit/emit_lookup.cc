@@ -21,7 +21,7 @@ constexpr int32_t kResult = 64;
 }  // namespace
 
 void Emitter::EmitLookup(const Inst& inst) {
-  const RowLookup& rows = nest_->lookups[inst.lookup];
+  const RowLookup& rows = code_->lookups[inst.lookup];
   if (!rows.is_uniform) {
     const int64_t span =
         rows.size * rows.stride +
@@ -44,7 +44,7 @@ void Emitter::EmitLookup(const Inst& inst) {
 }
 
 void Emitter::EmitScatter(const Inst& inst) {
-  if (!nest_->lookups[inst.lookup].is_uniform) return ScatterByScalars(inst);
+  if (!code_->lookups[inst.lookup].is_uniform) return ScatterByScalars(inst);
   LoadIndex(inst, 1);
   asmjit::Label none = assembler_.newLabel();
   ComputeRowAddress(inst, none);
@@ -81,7 +81,7 @@ void Emitter::LoadIndexOfLane(const Inst& inst, int lane) {
 // rdx = the address of row rax; jumps to `none` where that is out of bounds.
 void Emitter::ComputeRowAddress(const Inst& inst, const asmjit::Label& none) {
   x86::Assembler& a = assembler_;
-  const RowLookup& rows = nest_->lookups[inst.lookup];
+  const RowLookup& rows = code_->lookups[inst.lookup];
   // Unsigned: a negative number is greater than any size.
   a.mov(x86::rcx, rows.size);
   a.cmp(x86::rax, x86::rcx);
@@ -148,7 +148,7 @@ void Emitter::ScatterByScalars(const Inst& inst) {
 
 // By a gather instruction, where offsets fit 32 bits.
 void Emitter::GatherFromRows(const Inst& inst) {
-  const RowLookup& rows = nest_->lookups[inst.lookup];
+  const RowLookup& rows = code_->lookups[inst.lookup];
   const int bytes = BytesOf(inst.dtype, inst.lanes);
   const Vec row = In(inst, 0, bytes);
   const Vec offset = Temp(HasEvex() ? 0 : 1, bytes);

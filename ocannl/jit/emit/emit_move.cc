@@ -11,7 +11,7 @@ void Emitter::EmitCopy(const Inst& inst) {
   if (allocation_->locations[inst.dst.index].constant >= 0) return;
   const bool is_mask = IsMask(inst.dtype, isa_);
   if (value.kind == Value::kConst) {
-    const uint64_t bits = nest_->constants[value.index].bits;
+    const uint64_t bits = code_->constants[value.index].bits;
     is_mask ? LoadConstant(OutMask(inst), bits)
             : LoadConstant(Out(inst), inst.dtype, bits);
   } else if (is_mask) {

@@ -40,8 +40,8 @@ Emitter::Vec Emitter::In(const Inst& inst, int k, int bytes) {
   const Location& location = allocation_->locations[value.index];
   const Vec vec = VecOf(RegisterOf(location, /*masks=*/false, k), bytes);
   if (location.constant >= 0) {
-    DType dtype = nest_->registers[value.index].dtype;
-    LoadConstant(vec, dtype, nest_->constants[location.constant].bits);
+    DType dtype = code_->registers[value.index].dtype;
+    LoadConstant(vec, dtype, code_->constants[location.constant].bits);
   } else if (location.slot >= 0) {
     assembler_.vmovups(vec, SpillSlot(location.slot));
   }
@@ -62,7 +62,7 @@ Emitter::KReg Emitter::ReloadMask(VReg reg, int k) {
   const Location& location = allocation_->locations[reg.index];
   const KReg mask = x86::k(RegisterOf(location, /*masks=*/true, k));
   if (location.constant >= 0) {
-    LoadConstant(mask, nest_->constants[location.constant].bits);
+    LoadConstant(mask, code_->constants[location.constant].bits);
   } else if (location.slot >= 0) {
     assembler_.kmovw(mask, SpillSlot(location.slot));
   }
@@ -74,7 +74,7 @@ asmjit::Operand Emitter::RegOrMem(const Inst& inst, int k, int bytes) {
   if (value.kind == Value::kReg) return In(inst, k, bytes);
   const int size = IsWide(inst.operand) ? 8 : 4;
   if (value.kind == Value::kConst) {
-    return PoolSplat(nest_->constants[value.index].bits, size, bytes);
+    return PoolSplat(code_->constants[value.index].bits, size, bytes);
   }
   Mem memory = At(inst.memory);
   if (inst.memory.stride == 0) {

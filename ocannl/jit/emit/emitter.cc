@@ -67,36 +67,35 @@ bool FitsImmediate(int64_t value) {
 
 }  // namespace
 
-Emitter::Emitter(x86::Assembler& assembler, const LoopProgram& program, Isa isa,
-                 DebugRows* rows)
+Emitter::Emitter(x86::Assembler& assembler, const LoopProgram& program,
+                 absl::Span<const Nest> nests, Isa isa, DebugRows* rows)
     : assembler_(assembler),
       program_(program),
+      nests_(nests),
       isa_(isa),
       rows_(rows),
       pool_label_(assembler.newNamedLabel("pool")),
       stub_label_(assembler.newNamedLabel("slow_op")),
       run_helper_(assembler.newNamedLabel("run_slow_op")) {}
 
+const Nest* Emitter::CodeOf(const Nest* nest) const {
+  return nest->form >= 0 ? &nests_[nest->form] : nest;
+}
+
 void Emitter::LayOutFrame(const std::vector<const Nest*>& nests) {
   allocations_.clear();
   int32_t num_locations = 0;
   int32_t spill_bytes = 0;
   has_frame_ = false;
-  absl::flat_hash_map<int32_t, size_t> first_of_form;
-  for (const Nest* nest : nests) {
-    if (nest->form >= 0) {
-      const auto [first, is_new] =
-          first_of_form.try_emplace(nest->form, allocations_.size());
-      if (!is_new) {
-        allocations_.push_back(Allocation(allocations_[first->second]));
-        continue;
-      }
-    }
-    allocations_.push_back(Allocate(*nest, isa_));
+  for (const Nest* each : nests) {
+    const Nest* nest = CodeOf(each);
+    const auto [allocation, is_new] = allocations_.try_emplace(nest);
+    if (!is_new) continue;
+    allocation->second = Allocate(*nest, isa_);
     num_locations = std::max(
         num_locations,
         static_cast<int32_t>(nest->pointers.size() + nest->loops.size()));
-    spill_bytes = std::max(spill_bytes, allocations_.back().spill_bytes);
+    spill_bytes = std::max(spill_bytes, allocation->second.spill_bytes);
     has_frame_ = has_frame_ || !IgnoresStaticsAndBounds(*nest) ||
                  !absl::c_all_of(nest->insts, [&](const Inst& inst) {
                    return NeedsNoFrame(inst, isa_);
@@ -117,6 +116,7 @@ void Emitter::EmitFunction(const std::vector<const Nest*>& nests) {
   const auto& registers = PointerRegisters();
   const int32_t pushed = saved_ - kNumCallerSaved;
   nest_ = nests.front();
+  code_ = CodeOf(nest_);
   if (rows_ != nullptr) RecordFirstLine();
   RecordFrame(DebugRows::Base::kRsp, 0);
   for (int32_t k = 0; k < pushed; ++k) {
@@ -134,9 +134,10 @@ void Emitter::EmitFunction(const std::vector<const Nest*>& nests) {
     a.mov(x86::qword_ptr(x86::rsp, kLoSlot), x86::rdx);
     a.mov(x86::qword_ptr(x86::rsp, kHiSlot), x86::rcx);
   }
-  for (size_t k = 0; k < nests.size(); ++k) {
-    nest_ = nests[k];
-    allocation_ = &allocations_[k];
+  for (const Nest* nest : nests) {
+    nest_ = nest;
+    code_ = CodeOf(nest);
+    allocation_ = &allocations_.at(code_);
     EmitNest();
   }
   if (has_frame_) a.mov(x86::rsp, x86::qword_ptr(x86::rsp, kCallerSlot));
@@ -151,23 +152,23 @@ void Emitter::EmitFunction(const std::vector<const Nest*>& nests) {
 
 void Emitter::EmitNest() {
   // A machine that has more would run wider ones and hide the mistake.
-  for (const Register& reg : nest_->registers) {
+  for (const Register& reg : code_->registers) {
     CHECK(BytesOf(reg.dtype, reg.lanes) <= VectorBytes(isa_))
         << static_cast<int>(reg.lanes) << " lanes of "
         << ocannl::Name(reg.dtype);
   }
   AssignPointerRegisters();
-  if (!nest_->aligned.valid()) return EmitBody(nest_->insts);
+  if (!nest_->aligned.valid()) return EmitBody(code_->insts);
   x86::Assembler& a = assembler_;
   asmjit::Label unaligned = a.newLabel();
   asmjit::Label end = a.newLabel();
   a.mov(x86::rax, x86::qword_ptr(x86::rdi, 8 * nest_->aligned.index));
   a.test(x86::al, 63);
   a.jnz(unaligned);
-  EmitBody(nest_->insts);
+  EmitBody(code_->insts);
   a.jmp(end);
   a.bind(unaligned);
-  EmitBody(nest_->otherwise);
+  EmitBody(code_->otherwise);
   a.bind(end);
 }
 
@@ -176,9 +177,9 @@ void Emitter::EmitBody(const std::vector<Inst>& insts) {
   if (HasListing()) CommentPointers();
   if (rows_ != nullptr) RecordFirstLine();
   InitPointers();
-  first_temp_ = static_cast<int>(nest_->registers.size());
+  first_temp_ = static_cast<int>(code_->registers.size());
   for (const Inst& inst : insts) {
-    temps_ = TempsOf(*nest_, inst, isa_);
+    temps_ = TempsOf(*code_, inst, isa_);
     EmitInst(inst);
     first_temp_ += temps_.vectors + temps_.masks;
   }

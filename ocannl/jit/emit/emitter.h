@@ -22,6 +22,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "asmjit/asmjit.h"
 #include "ocannl/core/loop/loop.h"
 #include "ocannl/jit/debug/debug_rows.h"
@@ -38,12 +39,12 @@ using NestFunction = void (*)(std::byte* const* buffers, const int64_t* statics,
 
 class Emitter {
  public:
-  // The nests will be those of `program`. `rows`, if any, gets what debuggers
-  // are told.
+  // For the nests of `program`, which LowerToVcode returned and which stay.
+  // `rows`, if any, gets what debuggers are told.
   Emitter(asmjit::x86::Assembler& assembler, const LoopProgram& program,
-          Isa isa, DebugRows* rows);
+          absl::Span<const Nest> nests, Isa isa, DebugRows* rows);
 
-  // A function that runs the nests in order.
+  // A function that runs some of the nests in order.
   void EmitFunction(const std::vector<const Nest*>& nests);
 
   // The stub of helper calls, if there are any: whether. Called once, after the
@@ -74,6 +75,8 @@ class Emitter {
 #include "ocannl/jit/vcode/instructions.def"
 
   // emitter.cc: functions, pointers and loops.
+  // The nest that has the instructions of `nest`.
+  const Nest* CodeOf(const Nest* nest) const;
   void LayOutFrame(const std::vector<const Nest*>& nests);
   void AssignPointerRegisters();
   void EmitNest();
@@ -179,6 +182,7 @@ class Emitter {
 
   asmjit::x86::Assembler& assembler_;
   const LoopProgram& program_;
+  absl::Span<const Nest> nests_;
   const Isa isa_;
   DebugRows* const rows_;
   asmjit::Label pool_label_;
@@ -189,7 +193,7 @@ class Emitter {
   bool uses_stub_ = false;
 
   // Of the function.
-  std::vector<Allocation> allocations_;
+  absl::flat_hash_map<const Nest*, Allocation> allocations_;  // by CodeOf
   int32_t pointer_slots_ = 0;  // bytes from rsp
   int32_t operands_ = 0;
   int32_t spills_ = 0;
@@ -199,6 +203,7 @@ class Emitter {
 
   // Of the nest.
   const Nest* nest_ = nullptr;
+  const Nest* code_ = nullptr;  // CodeOf(nest_)
   const Allocation* allocation_ = nullptr;
   Temps temps_;         // of the instruction
   int first_temp_ = 0;  // of the locations of the allocation

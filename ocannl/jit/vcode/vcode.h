@@ -187,8 +187,10 @@ struct Nest {
   std::vector<Constant> constants;
   std::vector<RowLookup> lookups;
   std::vector<SourceLine> source_lines;
-  // Nests of one number differ in what their pointers point to only (Renamed).
-  int32_t form = -1;  // no number
+  // The number of the nest that has the instructions, registers, constants,
+  // lookups and source lines, where this one has none, or they serve others,
+  // too. Those nests differ in pointers and names of loops (Renamed).
+  int32_t form = -1;  // no number: its own, which serve no other
 
   friend bool operator==(const Nest&, const Nest&) = default;
 };

@@ -191,8 +191,11 @@ Nest Renamed(const Nest& nest, const NestForm& from, const NestForm& to) {
   auto iterator = [&](IteratorId id) {
     return Translated(id, from.iterators, to.iterators);
   };
-  Nest renamed = nest;
+  Nest renamed;
   renamed.aligned = buffer(nest.aligned);
+  renamed.pointers = nest.pointers;
+  renamed.loops = nest.loops;
+  renamed.form = nest.form;
   for (Pointer& pointer : renamed.pointers) {
     pointer.base = buffer(pointer.base);
     pointer.value = pointer.value.Substitute([&](Symbol symbol) -> Affine {

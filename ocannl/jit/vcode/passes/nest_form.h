@@ -35,8 +35,9 @@ uint64_t SketchOf(const LoopProgram& program, const Block& block);
 // The form of `block`, statements of the program's body.
 NestForm FormOf(const LoopProgram& program, const Block& block);
 
-// `nest`, the VCode of a nest of the form `from`, renamed to that of the form
-// `to`, whose words are equal. Its source lines are those of `nest`.
+// The pointers and loops of `nest`, VCode of a nest of the form `from`, renamed
+// to those of the form `to`, whose words are equal. The instructions and what
+// they refer to are those of `nest` (Nest::form).
 Nest Renamed(const Nest& nest, const NestForm& from, const NestForm& to);
 
 }  // namespace ocannl::jit
