@@ -5,12 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ocannl/core/base/check.h"
 #include "ocannl/core/notation/parse.h"
 #include "ocannl/train/optim/rules.h"
 #include "ocannl/train/parallel/data_parallel.h"
 #include "tests/support/owner_hash.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/test_device.h"
 
 namespace ocannl {
@@ -20,7 +23,8 @@ using train::DataParallel;
 
 // Least squares on six points, a third of them for each shard, as in a network
 // that computes in `dtype`.
-DataParallel Train(DType dtype, int threads) {
+absl::StatusOr<DataParallel> Make(DType dtype, int threads,
+                                  const train::UpdateOf& update) {
   auto loss_of = [](train::Model& model, absl::Span<const Tensor> inputs) {
     auto parsed =
         ParseTensor(model.graph,
@@ -30,13 +34,7 @@ DataParallel Train(DType dtype, int threads) {
     CHECK_OK(parsed);
     return absl::StatusOr<Tensor>(Named(parsed->tensor, "loss"));
   };
-  auto update = [](train::Model& model, Tensor loss,
-                   const std::optional<train::LossScale>& scale) {
-    return train::ScaledRuleUpdate(model, train::Parameters(model, loss),
-                                   Number(model.graph, 0.05),
-                                   train::Sgd({.momentum = 0.9}), scale);
-  };
-  auto made = DataParallel::Make(
+  return DataParallel::Make(
       TestDevice::Interpreter(),
       {.n_shards = 3,
        .reduction = train::Reduction::kMean,
@@ -45,6 +43,16 @@ DataParallel Train(DType dtype, int threads) {
       {{"x", NdArray::Of<float>({6}, {1, 2, 0.7f, -1, 0.2f, 3})},
        {"y", NdArray::Of<float>({6}, {2, 4, 1.9f, 0, 0.1f, 5})}},
       loss_of, update);
+}
+
+DataParallel Train(DType dtype, int threads) {
+  auto update = [](train::Model& model, Tensor loss,
+                   const std::optional<train::LossScale>& scale) {
+    return train::ScaledRuleUpdate(model, train::Parameters(model, loss),
+                                   Number(model.graph, 0.05),
+                                   train::Sgd({.momentum = 0.9}), scale);
+  };
+  auto made = Make(dtype, threads, update);
   CHECK_OK(made);
   return *std::move(made);
 }
@@ -95,6 +103,23 @@ TEST(DataParallelScaleTest, HalvesOnAllShards) {
   CHECK_OK(plain.Step());
   CHECK_OK(scaled.Step());
   EXPECT_EQ(OwnerHash(scaled), OwnerHash(plain));
+}
+
+TEST(DataParallelScaleTest, AnUpdateWithoutScale) {
+  auto update = [](train::Model& model, Tensor loss) {
+    return train::RuleUpdate(model, loss, Number(model.graph, 0.05),
+                             train::Sgd({.momentum = 0.9}));
+  };
+  auto plain = Make(DType::kF32, 1, update);
+  CHECK_OK(plain);
+  CHECK_OK(plain->Step());
+  DataParallel same = Train(DType::kF32, 1);
+  CHECK_OK(same.Step());
+  EXPECT_EQ(OwnerHash(*plain), OwnerHash(same));
+  EXPECT_THAT(
+      Make(DType::kF16, 1, update),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               testing::HasSubstr("`const std::optional<LossScale>& scale`")));
 }
 
 }  // namespace

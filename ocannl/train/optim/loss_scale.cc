@@ -13,6 +13,7 @@
 #include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/base/number_text.h"
 #include "ocannl/core/base/status_macros.h"
+#include "ocannl/core/base/user_error.h"
 #include "ocannl/core/ops/expr.h"
 #include "ocannl/core/tensor/leaf.h"
 
@@ -171,6 +172,14 @@ absl::StatusOr<UpdateCode> ScaledRuleUpdate(
                        {unscale.init, inner.init, rescale.init, first}),
       .update = Sequence(absl::StrCat("scaled_", rule->name, "_update"),
                          {unscale.update, inner.update, rescale.update})};
+}
+
+absl::Status CheckNotScaled(const std::optional<LossScale>& scale) {
+  if (!scale) return absl::OkStatus();
+  return UserError(
+      "the gradients are those of a scaled loss: take `const "
+      "std::optional<LossScale>& scale` as a third argument of the update, and "
+      "give it to ScaledRuleUpdate");
 }
 
 }  // namespace ocannl::train

@@ -23,9 +23,12 @@
 #ifndef OCANNL_TRAIN_OPTIM_LOSS_SCALE_H_
 #define OCANNL_TRAIN_OPTIM_LOSS_SCALE_H_
 
+#include <concepts>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/dtype.h"
@@ -67,6 +70,32 @@ absl::StatusOr<UpdateCode> ScaledRuleUpdate(
     Model& model, absl::Span<const Tensor> params,
     std::optional<Tensor> learning_rate, const absl::StatusOr<UpdateRule>& rule,
     const std::optional<LossScale>& scale);
+
+// OK for no scale; else the error of an update that does not know it.
+absl::Status CheckNotScaled(const std::optional<LossScale>& scale);
+
+// The code that updates the parameters by their gradients, which `scale`
+// scales, and the states of blocks (blocks/state.h). Where the loss has no
+// scale, a function of the model and the loss will do; where it has, that is an
+// error.
+//
+//   train::UpdateOf update_of = [](Model& model, Tensor loss) {
+//     return SgdUpdate(model, loss, Number(model.graph, 0.1), {});
+//   };
+using ScaledUpdateOf = std::function<absl::StatusOr<UpdateCode>(
+    Model& model, Tensor loss, const std::optional<LossScale>& scale)>;
+struct UpdateOf : ScaledUpdateOf {
+  using ScaledUpdateOf::ScaledUpdateOf;
+  template <std::invocable<Model&, Tensor> F>
+  UpdateOf(F update_of)  // NOLINT
+      : ScaledUpdateOf([update_of](Model& model, Tensor loss,
+                                   const std::optional<LossScale>& scale)
+                           -> absl::StatusOr<UpdateCode> {
+          absl::Status status = CheckNotScaled(scale);
+          if (!status.ok()) return status;
+          return update_of(model, loss);
+        }) {}
+};
 
 }  // namespace ocannl::train
 

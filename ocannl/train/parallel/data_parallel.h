@@ -11,7 +11,7 @@
 //             Mlp net({&model.graph, "net"}, {.sizes = {16, 1}});
 //             return MeanSquaredError(net(batch[0]), batch[1]);
 //           },
-//           [](Model& model, Tensor loss, const std::optional<LossScale>&) {
+//           [](Model& model, Tensor loss) {
 //             return SgdUpdate(model, loss, Number(model.graph, 0.1), {});
 //           }));
 //   for (int k = 0; k < 100; ++k) OCANNL_RETURN_IF_ERROR(training.Step());
@@ -98,12 +98,6 @@ struct DataParallelOptions {
 // for each shard with a model of its own, or once with the only one.
 using LossOf = std::function<absl::StatusOr<Tensor>(
     Model& model, absl::Span<const Tensor> inputs)>;
-
-// The code that updates the parameters by their gradients, which `scale` scales
-// (ScaledRuleUpdate), and the states of blocks, which are the owner's
-// (blocks/state.h): called for the owner's model only.
-using UpdateOf = std::function<absl::StatusOr<UpdateCode>(
-    Model& model, Tensor loss, const std::optional<LossScale>& scale)>;
 
 // Not thread-safe. Shard 0 is the owner of the parameters, which the others
 // share, those of other ranks as of each step. There, what is the owner's here
