@@ -12,15 +12,12 @@
 #ifndef OCANNL_CORE_BASE_CONTAINERS_POOL_H_
 #define OCANNL_CORE_BASE_CONTAINERS_POOL_H_
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"

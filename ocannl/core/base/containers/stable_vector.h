@@ -37,7 +37,7 @@ class StableVector {
 
   StableVector() = default;
   StableVector(const StableVector& other) {
-    for (const T& value : other) push_back(value);
+    for (const T& value : other) emplace_back(value);
   }
   StableVector(StableVector&& other) noexcept { swap(other); }
   StableVector& operator=(StableVector other) noexcept {
