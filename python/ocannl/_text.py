@@ -11,6 +11,14 @@ from ocannl._errors import Error, checked
 from ocannl._handles import Path
 
 
+def _texts(given: Union[str, Sequence[str]]) -> List[str]:
+    """One or more texts, as a list; the native functions take bytes, too."""
+    texts = [given] if isinstance(given, str) else list(given)
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a text is a str")
+    return texts
+
+
 class WordPiece:
     """The tokenizer of BERT, by the pieces of its vocab.txt.
 
@@ -36,13 +44,12 @@ class WordPiece:
         The length is that of the longest text, raised to a multiple of
         `multiple`: fewer lengths compile fewer times. Texts are cut to `most`.
         """
-        given = [texts] if isinstance(texts, str) else list(texts)
-        return self._native.batch(given, most, multiple)
+        return self._native.batch(_texts(texts), most, multiple)
 
     @checked
     def encode(self, text: str) -> List[int]:
         """The ids of the pieces of a text, without [CLS] and [SEP]."""
-        return self._native.ids(text)
+        return self._native.ids(*_texts([text]))
 
     @checked
     def piece(self, number: int) -> str:
@@ -81,8 +88,7 @@ class SentenceEncoder:
         """A row of length 1 for each text, f32 (texts, size). Texts are cut to
         max_length tokens, and texts of similar lengths are computed together:
         up to `batch`."""
-        given = [texts] if isinstance(texts, str) else list(texts)
-        return self._native.embed(given, batch)
+        return self._native.embed(_texts(texts), batch)
 
     @checked
     def embed_tokens(self, ids: Any, mask: Any) -> _native.Array:

@@ -112,6 +112,7 @@ class SentenceEncoderTest(unittest.TestCase):
                 (lambda: self.encoder(["a"], batch=0), "batches of 0"),
                 (lambda: self.encoder(["a"], batch=-1), "batches of -1"),
                 (lambda: self.encoder(3), "`texts` is 3"),
+                (lambda: self.encoder([b"a"]), r"`texts` is \[b'a'\]"),
                 (lambda: embed(ids + 7, mask), "there is no piece 11"),
                 (lambda: embed(ids - 3, mask), "there is no piece -1"),
                 (lambda: embed(ids, mask[:, :2]), r"mask is f32\[1, 2\]"),
