@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "ocannl/core/assign/arrays.h"
 #include "ocannl/core/assign/loops.h"
 #include "ocannl/core/base/names.h"
 

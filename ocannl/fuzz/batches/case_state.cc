@@ -57,7 +57,7 @@ CaseValue ReducedAlong(CaseState& s, const CaseValue& v,
   s.letters = 0;
   const CaseAxes all = s.Named(v.axes);
   CaseAxes result = all;
-  result[k].text = "0";
+  result[k].text = std::string("0");  // of a literal, GCC 12 warns falsely
   const std::string text = ReducedText(v, symbol, all, result);
   result[k].size = s.NewSize(1);
   return {text, result, v.is_zero};
