@@ -2,6 +2,7 @@
 //
 // Null pointers and functions, given to what users call: errors with a message,
 // or where a constructor can return none, an end with it.
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -98,6 +99,9 @@ TEST(NullArgumentsTest, OfParallelTraining) {
   EXPECT_THAT(make(Interp(), nullptr, update),
               Refused("the function of the loss is null"));
   EXPECT_THAT(make(Interp(), loss, nullptr),
+              Refused("the function of the update is null"));
+  const std::function<absl::StatusOr<train::UpdateCode>(Model&, Tensor)> none;
+  EXPECT_THAT(make(Interp(), loss, none),
               Refused("the function of the update is null"));
   VirtualDevices devices(Interp(), 1);
   EXPECT_THAT(

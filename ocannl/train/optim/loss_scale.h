@@ -24,9 +24,11 @@
 #define OCANNL_TRAIN_OPTIM_LOSS_SCALE_H_
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <type_traits>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -94,7 +96,11 @@ struct UpdateOf : ScaledUpdateOf {
           absl::Status status = CheckNotScaled(scale);
           if (!status.ok()) return status;
           return update_of(model, loss);
-        }) {}
+        }) {
+    if constexpr (std::is_constructible_v<F, std::nullptr_t>) {
+      if (update_of == nullptr) ScaledUpdateOf::operator=(nullptr);
+    }
+  }
 };
 
 }  // namespace ocannl::train
