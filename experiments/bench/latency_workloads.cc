@@ -66,6 +66,12 @@ std::vector<Subject> Subjects() {
   return subjects;
 }
 
+Contender Running(const Tier& tier, std::function<absl::Status()> run) {
+  return {.name = tier.name, .ours = true, .time = [=](int64_t runs) {
+            return SecondsOf(runs, [&] { CHECK_OK(run()); });
+          }};
+}
+
 // The program with one more row in an input, which it does not read: one that
 // no cache has seen, and no more work.
 LoopProgram Fresh(LoopProgram program, int64_t number) {
@@ -184,13 +190,9 @@ WorkloadMaker FirstResultMaker(From from, absl::string_view suffix) {
             for (const Tier& tier : setting.tiers) {
               OCANNL_ASSIGN_OR_RETURN(std::shared_ptr<const Started> ready,
                                       Start(*moons, tier.backend));
-              auto run = [=, backend = tier.backend] {
-                CHECK_OK(FirstResult(from, *moons, backend, *ready));
-              };
-              workload.contenders.push_back(
-                  {.name = tier.name, .ours = true, .time = [=](int64_t runs) {
-                     return SecondsOf(runs, run);
-                   }});
+              workload.contenders.push_back(Running(tier, [=] {
+                return FirstResult(from, *moons, tier.backend, *ready);
+              }));
             }
             return workload;
           }};
@@ -214,13 +216,8 @@ WorkloadMaker StartMaker(int params) {
           .make = [=](const Setting& setting) -> absl::StatusOr<Workload> {
             Workload workload{.name = name};
             for (const Tier& tier : setting.tiers) {
-              auto run = [=, backend = tier.backend] {
-                CHECK_OK(StartOf(params, backend));
-              };
-              workload.contenders.push_back(
-                  {.name = tier.name, .ours = true, .time = [=](int64_t runs) {
-                     return SecondsOf(runs, run);
-                   }});
+              workload.contenders.push_back(Running(
+                  tier, [=] { return StartOf(params, tier.backend); }));
             }
             return workload;
           }};
