@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/check.h"
-#include "ocannl/core/base/containers/stable_vector.h"
 #include "ocannl/core/base/overload.h"
 
 namespace ocannl {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // StableVector: a sequence that grows at its end, and whose elements stay where
-// they are. Elements that were used can leave at its front.
+// they are. Elements can be removed at both ends.
 //
 //   StableVector<Array> arrays;
-//   Array& first = arrays.emplace_back();  // valid until it leaves
+//   Array& first = arrays.emplace_back();  // valid until it is removed
 //   for (const Array& array : arrays) Print(array);
 //   for (; !arrays.empty(); arrays.pop_front()) Use(std::move(arrays.front()));
 //
@@ -49,7 +49,8 @@ class StableVector {
   size_t size() const { return stop_ - first_; }
   bool empty() const { return stop_ == first_; }
 
-  // An index of no element, or an end of none, is undefined, as of a vector.
+  // As of a vector, an index out of range is undefined behaviour. So are the
+  // ends of an empty sequence.
   T& operator[](size_t k) { return *At(first_ + k); }
   const T& operator[](size_t k) const { return *At(first_ + k); }
   T& front() { return *At(first_); }
@@ -79,7 +80,7 @@ class StableVector {
 
   void pop_back() { std::destroy_at(At(--stop_)); }
 
-  // Frees a block with the last of its elements.
+  // Frees the memory of a block after its last element.
   void pop_front() {
     std::destroy_at(At(first_));
     const uint32_t block = PlaceOf(first_++).block;
@@ -101,10 +102,11 @@ class StableVector {
   }
 
  private:
-  // Blocks have kSmall, kSmall, 2 kSmall, 4 kSmall ... elements, and kLarge
-  // each after the first kLarge. To start the training of 10,000 parameters
-  // takes 0.74 of the time of blocks of 512 bytes with 16 KB, 0.71 with 32 KB
-  // and 0.68 with 64 KB: `bench --filter=start/params_10000`.
+  // The blocks have kSmall, kSmall, 2 kSmall, 4 kSmall ... elements. The blocks
+  // after the first kLarge elements have kLarge each. To start the training of
+  // 10,000 parameters takes 0.74 of the time of blocks of 512 bytes if the
+  // largest have 16 KB, 0.71 with 32 KB and 0.68 with 64 KB (`bench
+  // --filter=start/params_10000`).
   static constexpr uint32_t ThatFit(size_t bytes) {
     return std::bit_floor(std::max<size_t>(1, bytes / sizeof(T)));
   }
@@ -121,8 +123,8 @@ class StableVector {
     const uint32_t block = std::bit_width(k / kSmall);
     return {block, block == 0 ? k : k - SizeOf(block)};
   }
-  // The elements of a block; of a small one that is not the first, as many as
-  // are before it, too.
+  // The number of elements of a block. A block that is smaller than kLarge, and
+  // not the first, has as many as all blocks before it.
   static uint32_t SizeOf(uint32_t block) {
     return block > kDoublings ? kLarge : kSmall << (block == 0 ? 0 : block - 1);
   }
@@ -161,7 +163,7 @@ class StableVector {
   };
 
   std::vector<T*> blocks_;
-  uint32_t first_ = 0;  // those before it have left
+  uint32_t first_ = 0;  // elements before it were removed
   uint32_t stop_ = 0;
 };
 
