@@ -78,7 +78,7 @@ absl::StatusOr<Assignments> Forward(Model& model, Tensor t) {
       ocannl::Forward(model.graph, model.shapes, t.id, model.computed_by));
   Assignments result;
   result.name = absl::StrCat(t.node().name, "_fwd");
-  result.list.push_back(BlockComment{absl::StrCat(t.node().name, " fwd")});
+  Say(result, absl::StrCat(t.node().name, " fwd"));
   Append(result, std::move(code));
   return result;
 }
