@@ -187,10 +187,10 @@ struct Nest {
   std::vector<Constant> constants;
   std::vector<RowLookup> lookups;
   std::vector<SourceLine> source_lines;
-  // The number of the nest that has the instructions, registers, constants,
-  // lookups and source lines, where this one has none, or they serve others,
-  // too. Those nests differ in pointers and names of loops (Renamed).
-  int32_t form = -1;  // no number: its own, which serve no other
+  // Nests of one form differ in pointers and names of loops only (Renamed). The
+  // nest of this number, the first of them, has the instructions, registers,
+  // constants, lookups and source lines of all.
+  int32_t form = -1;  // no other nest has the form
 
   friend bool operator==(const Nest&, const Nest&) = default;
 };

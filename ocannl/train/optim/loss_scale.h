@@ -73,13 +73,12 @@ absl::StatusOr<UpdateCode> ScaledRuleUpdate(
     std::optional<Tensor> learning_rate, const absl::StatusOr<UpdateRule>& rule,
     const std::optional<LossScale>& scale);
 
-// OK for no scale; else the error of an update that does not know it.
+// Error: there is a scale, and an update that does not take it.
 absl::Status CheckNotScaled(const std::optional<LossScale>& scale);
 
 // The code that updates the parameters by their gradients, which `scale`
-// scales, and the states of blocks (blocks/state.h). Where the loss has no
-// scale, a function of the model and the loss will do; where it has, that is an
-// error.
+// scales, and the states of blocks (blocks/state.h). A function of the model
+// and the loss alone is an update, too. It is an error if the loss has a scale.
 //
 //   train::UpdateOf update_of = [](Model& model, Tensor loss) {
 //     return SgdUpdate(model, loss, Number(model.graph, 0.1), {});

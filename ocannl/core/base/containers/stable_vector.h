@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StableVector: a sequence that grows at its end, and whose elements stay where
-// they are. Elements can be removed at both ends.
+// StableVector: a sequence that grows at its end, to at most 2^32 - 1 elements.
+// They stay where they are, and can be removed at both ends.
 //
 //   StableVector<Array> arrays;
 //   Array& first = arrays.emplace_back();  // valid until it is removed
@@ -103,9 +103,9 @@ class StableVector {
 
  private:
   // The blocks have kSmall, kSmall, 2 kSmall, 4 kSmall ... elements. The blocks
-  // after the first kLarge elements have kLarge each. To start the training of
-  // 10,000 parameters takes 0.74 of the time of blocks of 512 bytes if the
-  // largest have 16 KB, 0.71 with 32 KB and 0.68 with 64 KB (`bench
+  // after the first kLarge elements have kLarge each. StartTraining of 10,000
+  // parameters takes 0.74 of the time of blocks of 512 bytes if the largest
+  // have 16 KB, 0.71 with 32 KB and 0.68 with 64 KB (`bench
   // --filter=start/params_10000`).
   static constexpr uint32_t ThatFit(size_t bytes) {
     return std::bit_floor(std::max<size_t>(1, bytes / sizeof(T)));
