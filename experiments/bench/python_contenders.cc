@@ -12,7 +12,7 @@ void AddPython(const Setting& setting, PythonTask task, int64_t steps,
                Workload& workload) {
   if (!setting.peers) return;
   task.threads = setting.threads;
-  for (const char* framework : {"torch", "jax"}) {
+  for (const char* framework : {"torch", "torch.compile", "jax"}) {
     absl::StatusOr<std::unique_ptr<PythonPeer>> started =
         PythonPeer::Start(setting.python, framework, task);
     if (!started.ok()) {

@@ -28,7 +28,7 @@ struct PythonTask {
   // w1[out, in], b1[out], w2, ...; the last layer has no bias. Of a network:
   // inputs x, classes y, its parameters and states by their names.
   std::map<std::string, NdArray> arrays;
-  std::string net = "";  // "lenet", "cifar_conv", "gpt2_mini", or an MLP
+  std::string net = "";  // a key of NETS in torch_nets.py, or an MLP
   bool trains = true;    // a network: else only what comes before gradients
   double momentum = 0;   // a network's
   std::string loss = "square";  // or "hinge"; summed and divided by the batch
@@ -41,8 +41,8 @@ struct PythonTask {
 
 class PythonPeer {
  public:
-  // Begins a process of `python` that trains with `framework`: "torch", or
-  // "jax". Error: no such program, a framework that it cannot import.
+  // Begins a process of `python` that trains with `framework`: "torch",
+  // "torch.compile" or "jax". Error: no such program, a framework that it cannot import.
   static absl::StatusOr<std::unique_ptr<PythonPeer>> Start(
       const std::string& python, const std::string& framework,
       const PythonTask& task);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a network with PyTorch or JAX when told to; see python_peer.h.
+"""Trains a network with PyTorch, torch.compile or JAX; see python_peer.h.
 
 Reads a task, one line of JSON, then commands: `time N`, `loss N`. Writes one
 line for each: `ok`, the seconds, the loss, or `error` and a reason.
@@ -23,9 +23,11 @@ class Torch:
         self.torch = torch
         torch.set_num_threads(task["threads"])
         self.task = task
+        if task["framework"] == "torch.compile":
+            self.loss = torch.compile(self.loss)
 
     def name(self):
-        return "torch " + self.torch.__version__
+        return self.task["framework"] + " " + self.torch.__version__
 
     def tensor(self, values, dims):
         return self.torch.tensor(values, dtype=self.torch.float32).reshape(dims)
@@ -36,20 +38,21 @@ class Torch:
                   for name, value in arrays.items() if name not in "xy"}
         self.done = 0
 
+    def loss(self, p, h, y):
+        torch, layers = self.torch, layers_of(self.task)
+        for layer in range(1, layers + 1):
+            h = torch.nn.functional.linear(h, p[f"w{layer}"],
+                                           p.get(f"b{layer}"))
+            if layer < layers:
+                h = torch.relu(h)
+        if self.task["loss"] == "hinge":
+            return torch.relu(1 - y * h).sum() / len(h)
+        return torch.square(h - y).sum() / len(h)
+
     def step(self):
         torch, task = self.torch, self.task
         batch = self.done % len(self.x)
-        layers = layers_of(task)
-        h, y = self.x[batch], self.y[batch]
-        for layer in range(1, layers + 1):
-            h = torch.nn.functional.linear(h, self.p[f"w{layer}"],
-                                           self.p.get(f"b{layer}"))
-            if layer < layers:
-                h = torch.relu(h)
-        if task["loss"] == "hinge":
-            loss = torch.relu(1 - y * h).sum() / len(h)
-        else:
-            loss = torch.square(h - y).sum() / len(h)
+        loss = self.loss(self.p, self.x[batch], self.y[batch])
         parameters = list(self.p.values())
         gradients = torch.autograd.grad(loss, parameters)
         rate = rate_at(task, self.done)
@@ -131,8 +134,9 @@ def read(peer, spec):
 
 def peer_of(task):
     if not task["net"]:
-        return {"torch": Torch, "jax": Jax}[task["framework"]](task)
-    if task["framework"] != "torch":
+        return {"torch": Torch, "torch.compile": Torch,
+                "jax": Jax}[task["framework"]](task)
+    if task["framework"] == "jax":
         raise ValueError("the networks are written for torch only")
     import torch_nets
 

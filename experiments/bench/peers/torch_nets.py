@@ -49,36 +49,78 @@ def cifar_conv(p, x, trains):
     return linear(p, "layer2", F.relu(linear(p, "layer1", cells(x))))
 
 
-def gpt2_mini(p, x, trains):
-    def norm(name, x):
-        return F.layer_norm(x, x.shape[-1:], p[name + "_scale"],
-                            p[name + "_shift"])
+def resnet(p, x, trains):
+    def layer(name, x, padding, stride=1):
+        norm = name + "_norm_"
+        w = p[name + "_conv_w"].permute(0, 3, 1, 2)
+        return F.batch_norm(F.conv2d(x, w, stride=stride, padding=padding),
+                            p[norm + "running_mean"],
+                            p[norm + "running_variance"],
+                            p[norm + "scale"], p[norm + "shift"], trains)
 
-    def heads(name, x):
+    x = F.relu(layer("stem", images(x), 1))
+    for name, stride in (("block1", 1), ("block2", 2), ("block3", 2)):
+        y = F.relu(layer(name + "_first", x, 1, stride))
+        y = layer(name + "_second", y, 1)
+        if stride > 1:
+            x = layer(name + "_project", x, 0, stride)
+        x = F.relu(y + x)
+    return linear(p, "logits", x.mean((2, 3)))
+
+
+def norm(p, name, x):
+    return F.layer_norm(x, x.shape[-1:], p[name + "_scale"],
+                        p[name + "_shift"])
+
+
+def attention(p, name, x, causal):
+    def heads(name):
         w, b = p[name + "_w"], p[name + "_b"]
         y = F.linear(x, w.flatten(0, 1), b.flatten())
         return y.unflatten(-1, b.shape).transpose(-2, -3)
 
-    def block(name, x):
-        y = norm(name + "_self_norm", x)
-        y = F.scaled_dot_product_attention(
-            *(heads(f"{name}_self_{part}", y)
-              for part in ("query", "key", "value")), is_causal=True)
-        x = x + linear(p, name + "_self_out",
-                       y.transpose(-2, -3).flatten(-2))
-        y = F.gelu(linear(p, name + "_in", norm(name + "_mlp_norm", x)))
-        return x + linear(p, name + "_out", y)
+    y = F.scaled_dot_product_attention(
+        *(heads(f"{name}_{part}") for part in ("query", "key", "value")),
+        is_causal=causal)
+    return linear(p, name + "_out", y.transpose(-2, -3).flatten(-2))
 
+
+def perceptron(p, name, x):
+    return linear(p, name + "_out", F.gelu(linear(p, name + "_in", x)))
+
+
+def blocks(p, x, block):
     table = p["token_table"].T  # vocabulary, size
     x = F.embedding(x.long(), table) + p["position_table"].T
     layer = 1
     while f"block{layer}_in_w" in p:
         x = block(f"block{layer}", x)
         layer += 1
-    return F.linear(norm("norm", x), table)
+    return x, table
 
 
-NETS = {"lenet": lenet, "cifar_conv": cifar_conv, "gpt2_mini": gpt2_mini}
+def gpt2_mini(p, x, trains):
+    def block(name, x):
+        x = x + attention(p, name + "_self", norm(p, name + "_self_norm", x),
+                          causal=True)
+        return x + perceptron(p, name, norm(p, name + "_mlp_norm", x))
+
+    x, table = blocks(p, x, block)
+    return F.linear(norm(p, "norm", x), table)
+
+
+def encoder(p, x, trains):
+    def block(name, x):
+        y = attention(p, name + "_self", x, causal=False)
+        x = norm(p, name + "_self_norm", x + y)
+        return norm(p, name + "_mlp_norm", x + perceptron(p, name, x))
+
+    x, table = blocks(p, x, block)
+    return F.linear(x, table)
+
+
+NETS = {"lenet": lenet, "cifar_conv": cifar_conv, "resnet": resnet,
+        "gpt2_mini": gpt2_mini, "encoder": encoder}
 
 
 class TorchNet:
@@ -88,9 +130,11 @@ class TorchNet:
         torch.set_num_threads(task["threads"])
         self.task = task
         self.net = NETS[task["net"]]
+        if task["framework"] == "torch.compile":
+            self.net = torch.compile(self.net)
 
     def name(self):
-        return "torch " + torch.__version__
+        return self.task["framework"] + " " + torch.__version__
 
     def tensor(self, values, dims):
         return torch.tensor(values, dtype=torch.float32).reshape(dims)
