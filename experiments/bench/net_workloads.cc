@@ -21,6 +21,14 @@ constexpr int64_t kLength = 256;
 constexpr int64_t kSize = 256;
 constexpr int64_t kLayers = 4;
 
+// The shape of all-MiniLM-L6-v2.
+constexpr int64_t kEncoderSequences = 8;
+constexpr EncoderNetOptions kEncoder = {.vocabulary = kLetters,
+                                        .length = 128,
+                                        .layers = 6,
+                                        .size = 384,
+                                        .heads = 12};
+
 struct NetWork {
   std::string name;
   Lessons (*lessons)();
@@ -43,10 +51,19 @@ double CifarConvFlops() {
          2. * (8 * 8 * 64 * 128 + 128 * 10);
 }
 
-// Of a letter: four maps of attention and two of the perceptron, and what it
-// looks for and finds in all letters.
-double Gpt2MiniFlops() {
-  return kLayers * (2. * 12 * kSize * kSize + 4. * kLength * kSize);
+// After the first convolution: blocks of 32, 64 and 128 channels.
+double ResNetFlops() {
+  return 2 * ConvFlops(32, 3, 32, 32) + ConvFlops(16, 3, 32, 64) +
+         ConvFlops(16, 3, 64, 64) + ConvFlops(16, 1, 32, 64) +
+         ConvFlops(8, 3, 64, 128) + ConvFlops(8, 3, 128, 128) +
+         ConvFlops(8, 1, 64, 128) + 2. * 128 * 10;
+}
+
+// Of a letter: four maps of attention and two of the perceptron, its scores
+// against all letters and the sum of their values, and its logits.
+double TransformerFlops(int64_t layers, int64_t size, int64_t length) {
+  return layers * (2. * 12 * size * size + 4. * length * size) +
+         2. * kLetters * size;
 }
 
 std::vector<NetWork> Nets() {
@@ -73,7 +90,26 @@ std::vector<NetWork> Nets() {
                         .layers = kLayers,
                         .size = kSize}),
        .batch_size = kSequences,
-       .forward_flops = kSequences * kLength * Gpt2MiniFlops(),
+       .forward_flops =
+           kSequences * kLength * TransformerFlops(kLayers, kSize, kLength),
+       .first_flops = 0},
+      {.name = "resnet",
+       .lessons = [] { return DrawnPatterns(2 * kImages, kImages, 1); },
+       .net = ResNetStack(),
+       .batch_size = kImages,
+       .forward_flops = kImages * (cifar_first + ResNetFlops()),
+       .first_flops = kImages * cifar_first},
+      {.name = "encoder",
+       .lessons =
+           [] {
+             return LetterLessons(2 * kEncoderSequences, kEncoderSequences,
+                                  kEncoder.length, 1);
+           },
+       .net = EncoderNet(kEncoder),
+       .batch_size = kEncoderSequences,
+       .forward_flops =
+           kEncoderSequences * kEncoder.length *
+           TransformerFlops(kEncoder.layers, kEncoder.size, kEncoder.length),
        .first_flops = 0}};
 }
 

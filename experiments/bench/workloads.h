@@ -23,8 +23,9 @@ std::vector<WorkloadMaker> MlpWorkloads();
 std::vector<WorkloadMaker> ShardWorkloads();
 std::vector<WorkloadMaker> TrainerWorkloads();
 
-// net/lenet, net/cifar_conv, net/gpt2_mini: training steps on 64 images, on 4
-// sequences of 256 letters; net/lenet-forward ...: the network in use.
+// net/lenet, net/cifar_conv, net/resnet: training steps on 64 images;
+// net/gpt2_mini, net/encoder: on 4 sequences of 256 letters, on 8 of 128;
+// net/lenet-forward ...: the network in use.
 std::vector<WorkloadMaker> NetWorkloads();
 
 // gemm/MxNxK: squares, and sizes that fit nothing well.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiments/nets/nets.h"
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "ocannl/core/tensor/arrange.h"
 #include "ocannl/core/tensor/leaf.h"
@@ -62,6 +64,26 @@ MakeNet CifarConv() {
       x = Relu(second(Relu(first(x, training)), training));
       x = Relu(third(MaxPool2d(x, train::kHalve), training));
       return mlp(MaxPool2d(x, train::kHalve));
+    };
+  };
+}
+
+MakeNet ResNetStack() {
+  return [](const train::ParamScope& scope) -> Net {
+    auto block = [&](absl::string_view name, int64_t channels, int64_t stride) {
+      return train::ResNetBlock(scope / name,
+                                {.channels = channels, .stride = stride});
+    };
+    return [=, stem = train::ConvBatchNorm(scope / "stem", {.channels = 32}),
+            first = block("block1", 32, 1), second = block("block2", 64, 2),
+            third = block("block3", 128, 2),
+            logits = train::Linear(scope / "logits", {.outputs = Dims{10}})](
+               Tensor x, Training* training) {
+      x = Relu(stem(InScope(scope, x), training));
+      for (const train::ResNetBlock* residual : {&first, &second, &third}) {
+        x = (*residual)(x, training);
+      }
+      return logits(train::GlobalAvgPool2d(x));
     };
   };
 }
@@ -176,6 +198,22 @@ MakeNet Gpt2Mini(const Gpt2MiniOptions& options) {
                                             .dropout = options.dropout}});
     return [net](Tensor tokens, Training* training) {
       return net(InDType(tokens, DType::kI32), training);
+    };
+  };
+}
+
+MakeNet EncoderNet(const EncoderNetOptions& options) {
+  return [=](const train::ParamScope& scope) -> Net {
+    const train::TransformerOptions block{.size = options.size,
+                                          .heads = options.heads,
+                                          .hidden = 4 * options.size,
+                                          .pre_norm = false};
+    const train::TokenVectors vectors(scope, options.vocabulary, options.length,
+                                      block);
+    const train::Encoder layers(scope, options.layers, block);
+    return [=](Tensor tokens, Training* training) {
+      const Tensor x = vectors(InDType(tokens, DType::kI32), training);
+      return vectors.Logits(layers(x, std::nullopt, training));
     };
   };
 }

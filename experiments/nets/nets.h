@@ -21,6 +21,11 @@ MakeNet LeNetOf(const train::LeNetOptions& options = {});
 // second and the third by the greatest cells, and a perceptron of 128.
 MakeNet CifarConv();
 
+// For the same images: a 3 x 3 convolution to 32 channels with batch norm and
+// relu, blocks of ResNet (blocks/vision.h) of 32, 64 and 128 channels, of which
+// the last two halve the image, the mean of each channel and a linear map.
+MakeNet ResNetStack();
+
 // 3 x 3 convolutions with relu to so many channels, one after the other, the
 // image halved by the greatest cells after the last, and a perceptron: for
 // images of an even size.
@@ -54,6 +59,17 @@ struct Gpt2MiniOptions {
   double dropout = 0;
 };
 MakeNet Gpt2Mini(const Gpt2MiniOptions& options);
+
+// Logits for each place of a sequence by blocks that see all places, with norms
+// after their parts: the shape of BERT (Devlin et al., 2018).
+struct EncoderNetOptions {
+  int64_t vocabulary;
+  int64_t length;
+  int64_t layers;
+  int64_t size;
+  int64_t heads;
+};
+MakeNet EncoderNet(const EncoderNetOptions& options);
 
 }  // namespace ocannl
 
