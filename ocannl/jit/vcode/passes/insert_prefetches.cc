@@ -152,6 +152,8 @@ class StripPrefetcher {
       Insert(ahead, strip.bytes, {{0, strip.part_bytes}});
       return;
     }
+    // Most of the next strip lies on lines of this one.
+    if (2 * strip.bytes < kLine) return;
     std::vector<Part> parts = strip.parts;
     const int64_t distance = DistanceOf(parts);
     if (strip.runs > std::ssize(parts) || (strip.runs > 1 && distance == 0)) {

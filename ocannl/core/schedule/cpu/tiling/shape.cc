@@ -31,6 +31,12 @@ bool ContractShape::TransposesInRegisters(const Target& target) const {
   return true;
 }
 
+bool ContractShape::SharesTaps() const {
+  if (!b) return false;
+  const Operand& taps = operands[*b];
+  return taps.q != 0 && taps.n == 1 && taps.q == taps.k.back();
+}
+
 ContractShape ShapeOf(const LoopProgram& program, const PerfectNest& nest,
                       absl::Span<const Access> operands,
                       const TileLoops& loops) {

@@ -50,6 +50,9 @@ struct ContractShape {
   // Whether back ends load B along its rows and transpose it in registers while
   // the sum runs: a copy of it in the other order would not be used again.
   bool TransposesInRegisters(const Target& target) const;
+  // Whether a step of the innermost reduced loop reads of B what the step
+  // before read for the next q (tile_loops.h: taps).
+  bool SharesTaps() const;
 };
 
 // `operands` are OperandsOf(program, nest), and those of the shape in order.

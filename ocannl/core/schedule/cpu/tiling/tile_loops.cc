@@ -151,7 +151,8 @@ class LoopChooser {
     const bool is_narrow = least == 0 && chosen_.n.extent <= lanes_ &&
                            Stride(n_operands_[0], chosen_.n) == 1;
     for (const NestLoop& loop : loops) {
-      const bool is_q = is_narrow ? DependsOnSameOperandsAsN(loop) : least > 0;
+      const bool is_q = least > 0 || ((is_narrow || IsOverTaps(loop)) &&
+                                      DependsOnSameOperandsAsN(loop));
       if (chosen_.m && is_q && !ShareAnOperand(*chosen_.m, loop)) {
         chosen_.q = loop;
       }
@@ -195,6 +196,16 @@ class LoopChooser {
   bool DependsOnSameOperandsAsN(const NestLoop& loop) const {
     return absl::c_all_of(reads_, [&](const Access& read) {
       return (Stride(read, loop) != 0) == (Stride(read, chosen_.n) != 0);
+    });
+  }
+
+  // Whether the next iteration of `loop` reads along n what the next one of the
+  // innermost reduced loop does, as those over the taps of a convolution's
+  // weight gradient do: where both are unrolled, these loads are shared.
+  bool IsOverTaps(const NestLoop& loop) const {
+    return absl::c_all_of(n_operands_, [&](const Access& read) {
+      return Stride(read, chosen_.n) == 1 && Stride(read, loop) != 0 &&
+             Stride(read, loop) == Stride(read, nest_.reduced.back());
     });
   }
 

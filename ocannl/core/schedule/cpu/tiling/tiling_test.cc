@@ -25,7 +25,8 @@ namespace {
 using Extents = std::map<char, int64_t>;
 
 struct Einsum {
-  // As NumPy writes it; loops over the letters of the result go first.
+  // As NumPy writes it, but that k+q indexes a window of q cells; loops over
+  // the letters of the result go first.
   std::string spec;
   Extents extents;
 };
@@ -38,16 +39,34 @@ std::string Describe(const Einsum& einsum) {
   return text;
 }
 
-std::string Declared(const std::string& letters, const Extents& extents) {
-  return absl::StrJoin(letters, ", ", [&](std::string* out, char letter) {
-    absl::StrAppend(out, extents.at(letter));
-  });
+// "k+qn" gives "k+q" and "n".
+std::vector<std::string> AxesOf(const std::string& operand) {
+  std::vector<std::string> axes;
+  for (char letter : operand) {
+    const bool is_window =
+        letter == '+' || (axes.size() && axes.back().back() == '+');
+    if (!is_window) axes.emplace_back();
+    axes.back() += letter;
+  }
+  return axes;
 }
 
-std::string Indexed(const std::string& letters) {
-  return absl::StrJoin(letters, ", ", [&](std::string* out, char letter) {
-    absl::StrAppend(out, "i", letter - 'a');
-  });
+std::string Declared(const std::string& operand, const Extents& extents) {
+  return absl::StrJoin(AxesOf(operand), ", ",
+                       [&](std::string* out, const std::string& axis) {
+                         int64_t extent = extents.at(axis[0]);
+                         if (axis.size() > 1) extent += extents.at(axis[2]) - 1;
+                         absl::StrAppend(out, extent);
+                       });
+}
+
+std::string Indexed(const std::string& operand) {
+  return absl::StrJoin(AxesOf(operand), ", ",
+                       [](std::string* out, const std::string& axis) {
+                         absl::StrAppend(out, "i", axis[0] - 'a');
+                         if (axis.size() > 1)
+                           absl::StrAppend(out, " + i", axis[2] - 'a');
+                       });
 }
 
 LoopProgram ProgramOf(const Einsum& einsum) {
@@ -62,7 +81,9 @@ LoopProgram ProgramOf(const Einsum& einsum) {
                     Declared(operands[k], einsum.extents), "];\n");
     reads.push_back(absl::StrCat("x", k, "[", Indexed(operands[k]), "]"));
     for (char letter : operands[k]) {
-      if (loops.find(letter) == std::string::npos) loops += letter;
+      if (letter != '+' && loops.find(letter) == std::string::npos) {
+        loops += letter;
+      }
     }
   }
   absl::StrAppend(&text, "inout y : f32[",
@@ -210,6 +231,21 @@ TEST(TilingTest, FewRowsAndFarSteps) {
   });
 }
 
+TEST(TilingTest, TapsOfAWindow) {
+  ExpectPlans({
+      // A tile has several.
+      {{"km,k+qn->mqn", {{'m', 33}, {'q', 3}, {'n', 32}, {'k', 34}}},
+       "mqn: 4x3x32, ku 4",
+       "mqn: 4x3x8, ku 4"},
+      {{"km,k+qn->mqn", {{'m', 33}, {'q', 5}, {'n', 16}, {'k', 34}}},
+       "mqn: 4x5x16, ku 4",
+       "mqn: 2x5x8, ku 4"},
+      {{"km,k+qn->mqn", {{'m', 33}, {'q', 7}, {'n', 64}, {'k', 3}}},
+       "mqn: 6x4x16, ku 3",
+       "mqn: 6x2x8, ku 3"},
+  });
+}
+
 TEST(TilingTest, RowsOfALargeResult) {
   ExpectPlans({
       // It is written along rows where these are long, or sums are short.
@@ -243,8 +279,8 @@ TEST(TilingTest, TilesCoverTheirLoopsAndFit) {
     return 1 + static_cast<int64_t>(random() % most);
   };
   const std::vector<std::string> specs = {
-      "mk,kn->mn", "mk,nk->mn",   "km,kn->mn",    "kn->n",
-      "k,kn->n",   "bmk,kn->bmn", "mnk,qnk->mqn", "mkl,kln->mn"};
+      "mk,kn->mn",   "mk,nk->mn",    "km,kn->mn",   "kn->n",       "k,kn->n",
+      "bmk,kn->bmn", "mnk,qnk->mqn", "mkl,kln->mn", "km,k+qn->mqn"};
   for (int round = 0; round < 400; ++round) {
     const Einsum einsum = {.spec = specs[random() % specs.size()],
                            .extents = {{'b', 2 + random() % 9},
