@@ -42,7 +42,8 @@ struct PythonTask {
 class PythonPeer {
  public:
   // Begins a process of `python` that trains with `framework`: "torch",
-  // "torch.compile" or "jax". Error: no such program, a framework that it cannot import.
+  // "torch.compile" or "jax". Error: no such program, a framework that it
+  // cannot import.
   static absl::StatusOr<std::unique_ptr<PythonPeer>> Start(
       const std::string& python, const std::string& framework,
       const PythonTask& task);
