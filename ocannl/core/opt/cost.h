@@ -8,12 +8,20 @@
 #ifndef OCANNL_CORE_OPT_COST_H_
 #define OCANNL_CORE_OPT_COST_H_
 
+#include <cstdint>
+
 #include "ocannl/core/loop/loop.h"
 
 namespace ocannl {
 
 inline constexpr int kLoadCost = 1;  // from L1
 inline constexpr int kStoreCost = 1;
+// Of a buffer of so many bytes, which caches next to a core do not hold. A
+// store also loads the line. To measure: `bazel run //experiments:bench --
+// --filter=net/`.
+inline constexpr int64_t kLargeBytes = int64_t{4} << 20;
+inline constexpr int kLargeLoadCost = 8;
+inline constexpr int kLargeStoreCost = 16;
 inline constexpr int kLookupCost = 4;  // what it reads included
 
 // Operations, loads and lookups of `value`; a shared operand counts once. A

@@ -43,6 +43,28 @@ std::optional<Nest> AsNest(Stmt& stmt) {
   return nest;
 }
 
+// Whether each iteration sets a cell of its own.
+bool ReachesEachOnce(const Nest& nest) {
+  return absl::c_all_of(nest.iterators, [&](IteratorId iterator) {
+    return absl::c_any_of(nest.set->target.indices, [&](const Affine& index) {
+      return index.terms().size() == 1 &&
+             index.FactorOf(Iterator(iterator)) != 0;
+    });
+  });
+}
+
+// The cell that is all of the value, or null.
+const Access* CellOf(const LoopProgram& program, const Nest& nest) {
+  const Leaf* leaf = std::get_if<Leaf>(&program.exprs[nest.set->value]);
+  return leaf == nullptr ? nullptr : std::get_if<Access>(&program.At(*leaf));
+}
+
+bool IsLarge(const LoopProgram& program, const Access& access) {
+  const Buffer& buffer = program.buffers[access.buffer];
+  const auto cell = static_cast<int64_t>(SizeOf(buffer.dtype));
+  return NumElements(buffer.dims) * cell >= kLargeBytes;
+}
+
 // What a top-level statement reads, and the buffers that it writes.
 struct Effects {
   absl::InlinedVector<const Access*, 2> reads;  // in LoopProgram::leaves
@@ -167,6 +189,26 @@ class Virtualizer {
     });
   }
 
+  int NumLargeReads(size_t place) const {
+    return static_cast<int>(absl::c_count_if(
+        effects_[place].reads,
+        [&](const Access* read) { return IsLarge(program_, *read); }));
+  }
+
+  // Whether the large buffers that the definition reads are stored anyway. A
+  // temp that nothing else reads may be fused with the definition.
+  bool ReadsWhatIsStored(size_t definition) const {
+    return absl::c_all_of(effects_[definition].reads, [&](const Access* read) {
+      const BufferId id = read->buffer;
+      if (program_.buffers[id].role != Role::kTemp) return true;
+      return !IsLarge(program_, *read) ||
+             absl::c_any_of(ReadersOf(id), [&](uint32_t k) {
+               return k != definition &&
+                      !absl::c_linear_search(effects_[k].writes, id);
+             });
+    });
+  }
+
   // The statements that read the buffer, ascending.
   Places ReadersOf(BufferId buffer) const {
     Places readers;
@@ -207,8 +249,13 @@ class Virtualizer {
       return "a cell of it costs more than 100 simple operations do";
     }
     // Against one store per cell and one load per use.
-    int64_t stored = kStoreCost * nest->points() + kLoadCost * evaluations +
-                     cost * nest->points();
+    int store = kStoreCost, load = kLoadCost;
+    if (IsLarge(program_, target) && ReadsWhatIsStored(definition)) {
+      store = kLargeStoreCost;
+      load = kLargeLoadCost;
+      cost += (kLargeLoadCost - kLoadCost) * NumLargeReads(definition);
+    }
+    const int64_t stored = (store + cost) * nest->points() + load * evaluations;
     const bool at_any_cost =
         program_.buffers[target.buffer].role == Role::kVirtual;
     if (cost * evaluations > stored && !at_any_cost) {
@@ -255,7 +302,8 @@ class Virtualizer {
     const BufferId buffer = nest.set->target.buffer;
     return absl::c_any_of(effects_[at].lookups, [&](const Lookup* lookup) {
       return lookup->cell.buffer == buffer ||
-             (lookup->index->buffer == buffer && CellOf(nest) == nullptr);
+             (lookup->index->buffer == buffer &&
+              CellOf(program_, nest) == nullptr);
     });
   }
 
@@ -268,12 +316,6 @@ class Virtualizer {
         return absl::c_linear_search(effects_[k].writes, read->buffer);
       });
     });
-  }
-
-  // The cell that is all of the value, or null.
-  const Access* CellOf(const Nest& nest) const {
-    const Leaf* leaf = std::get_if<Leaf>(&program_.exprs[nest.set->value]);
-    return leaf == nullptr ? nullptr : std::get_if<Access>(&program_.At(*leaf));
   }
 
   // Why it is not so that `nest` alone sets every cell of what may be inlined,
@@ -334,15 +376,6 @@ class Virtualizer {
     return true;
   }
 
-  bool ReachesEachOnce(const Nest& nest) const {
-    return absl::c_all_of(nest.iterators, [&](IteratorId iterator) {
-      return absl::c_any_of(nest.set->target.indices, [&](const Affine& index) {
-        return index.terms().size() == 1 &&
-               index.FactorOf(Iterator(iterator)) != 0;
-      });
-    });
-  }
-
   void Inline(const Nest& nest, Stmt& use) {
     const Access& target = nest.set->target;
     auto inlined = [&](ExprId id) {
@@ -380,7 +413,7 @@ class Virtualizer {
   // The lookup with the cell that `nest` copies as its index.
   Lookup LookedUpAt(const Nest& nest, Lookup lookup) const {
     const Binding bind{nest.set->target, *lookup.index};
-    LeafValue index = SubstituteIndices(*CellOf(nest), bind);
+    LeafValue index = SubstituteIndices(*CellOf(program_, nest), bind);
     lookup.index = std::get<Access>(std::move(index));
     return lookup;
   }

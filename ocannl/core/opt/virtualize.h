@@ -3,7 +3,7 @@
 // Virtualize: forward substitution of temps, which fuses producers into their
 // consumers (Halide's compute_inline). It replaces reads of a temp by the
 // expression that computes it, if recomputing costs no more than storing and
-// loading.
+// loading (cost.h): that is dear where the temp does not fit in caches.
 //
 //   for i0 { t[i0] := b[i0] + n[i0]; }       for i1 {
 //   for i1 { y[i1] := relu(t[i1]); }    ->     y[i1] := relu(b[i1] + n[i1]);

@@ -68,6 +68,19 @@ double TransposeCycles(const Target& target, double products, int64_t columns,
   return std::max({kFmaLatency, shuffles, (shuffles + inserts) / 2 + products});
 }
 
+// Whether all rows and all steps of a tile read the same of an operand.
+bool IsLoadedOnce(const ContractShape::Operand& read) {
+  return read.m == 0 && read.q == 0 &&
+         absl::c_all_of(read.k, [](int64_t stride) { return stride == 0; });
+}
+
+// Whether there is an operand that all rows of a tile load at once.
+bool RowsShareLoads(const ContractShape& shape) {
+  return absl::c_any_of(shape.operands, [](const auto& read) {
+    return read.m == 0 && !IsLoadedOnce(read);
+  });
+}
+
 // Of one iteration of k of a tile of mr x qr x nr accumulators, nr = `columns`.
 double StepCycles(const ContractShape& shape, const Target& target, int64_t mr,
                   int64_t qr, int64_t columns) {
@@ -77,6 +90,7 @@ double StepCycles(const ContractShape& shape, const Target& target, int64_t mr,
   int64_t misses = 0;   // of lines evicted from L1
   const bool shares_taps = shape.SharesTaps();
   for (const ContractShape::Operand& read : shape.operands) {
+    if (IsLoadedOnce(read)) continue;
     const int64_t count = (read.m != 0 ? mr : 1) *
                           (read.q != 0 && !shares_taps ? qr : 1) *
                           (read.n != 0 ? vectors : 1);
@@ -104,12 +118,6 @@ double StepCycles(const ContractShape& shape, const Target& target, int64_t mr,
   return std::max({products, latency_bound, issue_bound, transpose_bound}) +
          more * static_cast<double>(n_loads) +
          kL1MissCycles * static_cast<double>(misses);
-}
-
-// Whether there is an operand that all rows of a tile load at once.
-bool RowsShareLoads(const ContractShape& shape) {
-  return absl::c_any_of(shape.operands,
-                        [](const auto& read) { return read.m == 0; });
 }
 
 // Of all tiles, with all iterations of k.
