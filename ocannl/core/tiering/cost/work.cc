@@ -13,11 +13,12 @@
 namespace ocannl {
 namespace {
 
-// Each statement of the body but comments.
+// Each statement of the body that writes a buffer. A local at the top level is
+// one number.
 template <class Visit>
 void WalkNests(const LoopProgram& program, Visit visit) {
   for (const Stmt& stmt : program.body.stmts) {
-    if (!std::holds_alternative<Comment>(stmt)) visit(stmt);
+    if (!WrittenNames(program, stmt).empty()) visit(stmt);
   }
 }
 
