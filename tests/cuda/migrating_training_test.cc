@@ -49,7 +49,7 @@ TEST_F(MigrationTest, ATrainingThatIsRestoredMovesThereAndBack) {
   // copy w takes 100 s.
   MigrationCosts costs = TestCosts();
   costs.copied_bytes_per_second = 1;
-  costs.host.nest_seconds = 16;
+  costs.host.nest_seconds = 48;
   auto backend = Auto(costs);
   EXPECT_EQ(hash(*backend), hash(interp_));
   EXPECT_THAT(backend->Report(),

@@ -2,20 +2,19 @@
 #include "ocannl/core/opt/virtualize.h"
 
 #include <algorithm>
-#include <deque>
 #include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "ocannl/core/base/overload.h"
 #include "ocannl/core/index/projections.h"
 #include "ocannl/core/loop/walk.h"
 #include "ocannl/core/ops/rows.h"
 #include "ocannl/core/opt/cost.h"
+#include "ocannl/core/opt/def_use.h"
 
 namespace ocannl {
 namespace {
@@ -65,40 +64,6 @@ bool IsLarge(const LoopProgram& program, const Access& access) {
   return NumElements(buffer.dims) * cell >= kLargeBytes;
 }
 
-// What a top-level statement reads, and the buffers that it writes.
-struct Effects {
-  absl::InlinedVector<const Access*, 2> reads;  // in LoopProgram::leaves
-  absl::InlinedVector<const Lookup*, 2> lookups;
-  absl::InlinedVector<BufferId, 4> writes;
-  bool locals = false;
-};
-
-// Finds those of `stmt` anew.
-void FindEffects(const LoopProgram& program, const Stmt& stmt,
-                 Effects& effects) {
-  effects.reads.clear();
-  effects.lookups.clear();
-  effects.writes.clear();
-  effects.locals = false;
-  auto visit = [&](const Stmt& inner) {
-    const BufferId written = WrittenBy(program, inner);
-    if (written.valid()) effects.writes.push_back(written);
-    WalkLeaves(program, inner, [&](const LeafValue& leaf) {
-      if (const Access* access = std::get_if<Access>(&leaf)) {
-        effects.reads.push_back(access);
-      } else if (const Lookup* lookup = std::get_if<Lookup>(&leaf)) {
-        effects.lookups.push_back(lookup);
-        effects.reads.push_back(&*lookup->index);
-        effects.reads.push_back(&lookup->cell);
-      } else if (std::holds_alternative<GetLocal>(leaf)) {
-        effects.locals = true;
-      }
-    });
-  };
-  visit(stmt);
-  if (const For* loop = std::get_if<For>(&stmt)) WalkStmts(loop->body, visit);
-}
-
 // How often a run of the statement reads the buffer, where each statement reads
 // different cells of it once.
 int64_t CountReads(const LoopProgram& program, const Stmt& stmt,
@@ -133,16 +98,8 @@ class Virtualizer {
  public:
   explicit Virtualizer(LoopProgram program)
       : program_(std::move(program)),
-        effects_(stmts().size()),
-        is_dead_(stmts().size()),
-        readers_(program_.buffers.size()),
-        writers_(program_.buffers.size()) {
-    for (size_t k = 0; k < stmts().size(); ++k) {
-      FindEffects(program_, stmts()[k], effects_[k]);
-      for (BufferId buffer : effects_[k].writes) AddPlace(k, writers_[buffer]);
-      AddReader(k, effects_[k].reads);
-    }
-  }
+        chains_(program_),
+        is_dead_(stmts().size()) {}
 
   LoopProgram Run() {
     // In program order, so that what is inlined is inlined already.
@@ -156,14 +113,16 @@ class Virtualizer {
   // What keeps the buffer from being inlined, after all before it is; empty: it
   // can be.
   std::string WhyNotInlined(absl::string_view name) {
+    std::optional<absl::string_view> first;
     for (size_t k = 0; k < stmts().size(); ++k) {
       const std::optional<Nest> nest = AsNest(stmts()[k]);
       const absl::string_view error = TryInline(k);
-      if (nest && program_.buffers[nest->set->target.buffer].name == name) {
-        return std::string(error);
+      if (nest && program_.buffers[nest->set->target.buffer].name == name &&
+          (!first || first->empty())) {
+        first = error;
       }
     }
-    return std::string(kSeveralSteps);
+    return std::string(first.value_or(kSeveralSteps));
   }
 
  private:
@@ -171,53 +130,26 @@ class Virtualizer {
   static constexpr absl::string_view kSeveralSteps =
       "its cells are set in more than one step, as those of a sum are";
 
-  using Places = absl::InlinedVector<uint32_t, 4>;  // top-level statements
-
   std::vector<Stmt>& stmts() { return program_.body.stmts; }
-
-  static void AddPlace(uint32_t place, Places& places) {
-    if (places.empty() || places.back() != place) places.push_back(place);
-  }
-
-  void AddReader(size_t place, absl::Span<const Access* const> reads) {
-    for (const Access* read : reads) AddPlace(place, readers_[read->buffer]);
-  }
-
-  int64_t NumReads(size_t place, BufferId buffer) const {
-    return absl::c_count_if(effects_[place].reads, [&](const Access* read) {
-      return read->buffer == buffer;
-    });
-  }
 
   int NumLargeReads(size_t place) const {
     return static_cast<int>(absl::c_count_if(
-        effects_[place].reads,
+        chains_[place].reads,
         [&](const Access* read) { return IsLarge(program_, *read); }));
   }
 
   // Whether the large buffers that the definition reads are stored anyway. A
   // temp that nothing else reads may be fused with the definition.
   bool ReadsWhatIsStored(size_t definition) const {
-    return absl::c_all_of(effects_[definition].reads, [&](const Access* read) {
+    return absl::c_all_of(chains_[definition].reads, [&](const Access* read) {
       const BufferId id = read->buffer;
       if (program_.buffers[id].role != Role::kTemp) return true;
       return !IsLarge(program_, *read) ||
-             absl::c_any_of(ReadersOf(id), [&](uint32_t k) {
+             absl::c_any_of(chains_.ReadersOf(id), [&](uint32_t k) {
                return k != definition &&
-                      !absl::c_linear_search(effects_[k].writes, id);
+                      !absl::c_linear_search(chains_[k].writes, id);
              });
     });
-  }
-
-  // The statements that read the buffer, ascending.
-  Places ReadersOf(BufferId buffer) const {
-    Places readers;
-    for (uint32_t k : readers_[buffer]) {
-      if (NumReads(k, buffer) > 0) readers.push_back(k);
-    }
-    absl::c_sort(readers);
-    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
-    return readers;
   }
 
   // Inlines what the statement defines, or returns why it does not.
@@ -227,9 +159,11 @@ class Virtualizer {
     const absl::string_view error = DefinitionError(definition, *nest);
     if (!error.empty()) return error;
     const Access& target = nest->set->target;
-    const Places readers = ReadersOf(target.buffer);
-    const auto uses = absl::MakeConstSpan(readers).subspan(
-        absl::c_lower_bound(readers, definition) - readers.begin());
+    const DefUse::Places readers = chains_.ReadersOf(target.buffer);
+    const size_t next = chains_.NextWriter(definition, target.buffer);
+    const auto uses =
+        absl::MakeConstSpan(absl::c_lower_bound(readers, definition),
+                            absl::c_upper_bound(readers, next));
     if (uses.empty()) return "";
     int64_t evaluations = 0;
     for (size_t k : uses) {
@@ -240,7 +174,7 @@ class Virtualizer {
         return "an index is looked up in it or is one of its cells";
       }
       const std::optional<Nest> use = AsNest(stmts()[k]);
-      evaluations += use ? use->points() * NumReads(k, target.buffer)
+      evaluations += use ? use->points() * chains_[k].NumReads(target.buffer)
                          : CountReads(program_, stmts()[k], target.buffer);
     }
     int cost = CostOf(program_, nest->set->value);
@@ -266,33 +200,17 @@ class Virtualizer {
     }
     for (size_t k : uses) {
       Inline(*nest, stmts()[k]);
-      if (nest->iterators.empty() && effects_[k].lookups.empty() &&
+      if (nest->iterators.empty() && chains_[k].lookups.empty() &&
           std::holds_alternative<Set>(stmts()[k])) {
-        MoveReads(definition, target.buffer, effects_[k]);
+        chains_.MoveReads(definition, target.buffer, k);
       } else {
-        FindEffects(program_, stmts()[k], effects_[k]);
+        chains_.Update(k, definition);
       }
-      AddReader(k, effects_[definition].reads);
     }
-    is_dead_[definition] = uses.size() == readers.size();
+    // A statement before all definitions may read it too.
+    is_dead_[definition] = readers.front() > definition ||
+                           chains_.FirstWriter(target.buffer) < definition;
     return "";
-  }
-
-  // Puts what the definition reads in the place of its cell: what FindEffects
-  // finds in an assignment of one cell, without a walk.
-  void MoveReads(size_t definition, BufferId buffer, Effects& use) const {
-    auto is_cell = [&](const Access* read) { return read->buffer == buffer; };
-    use.reads.erase(std::remove_if(use.reads.begin(), use.reads.end(), is_cell),
-                    use.reads.end());
-    const Effects& moved = effects_[definition];
-    for (const Access* read : moved.reads) {
-      if (!absl::c_linear_search(use.reads, read)) use.reads.push_back(read);
-    }
-    for (const Lookup* lookup : moved.lookups) {
-      if (!absl::c_linear_search(use.lookups, lookup)) {
-        use.lookups.push_back(lookup);
-      }
-    }
   }
 
   // Whether statement `at` looks up cells of the nest, or in other buffers by
@@ -300,7 +218,7 @@ class Virtualizer {
   // replaced by another cell.
   bool IsLookedUp(size_t at, const Nest& nest) const {
     const BufferId buffer = nest.set->target.buffer;
-    return absl::c_any_of(effects_[at].lookups, [&](const Lookup* lookup) {
+    return absl::c_any_of(chains_[at].lookups, [&](const Lookup* lookup) {
       return lookup->cell.buffer == buffer ||
              (lookup->index->buffer == buffer &&
               CellOf(program_, nest) == nullptr);
@@ -310,27 +228,48 @@ class Virtualizer {
   // Whether one of the statements sums what the definition looks up: sums of
   // contiguous cells are faster.
   bool SumsLookups(size_t definition, absl::Span<const uint32_t> uses) const {
-    if (effects_[definition].lookups.empty()) return false;
+    if (chains_[definition].lookups.empty()) return false;
     return absl::c_any_of(uses, [&](size_t k) {
-      return absl::c_any_of(effects_[k].reads, [&](const Access* read) {
-        return absl::c_linear_search(effects_[k].writes, read->buffer);
+      return absl::c_any_of(chains_[k].reads, [&](const Access* read) {
+        return absl::c_linear_search(chains_[k].writes, read->buffer);
       });
     });
   }
 
   // Why it is not so that `nest` alone sets every cell of what may be inlined,
   // each once; empty: it is.
-  absl::string_view DefinitionError(size_t definition, const Nest& nest) const {
+  absl::string_view DefinitionError(size_t definition, const Nest& nest) {
     const Access& target = nest.set->target;
     const Buffer& buffer = program_.buffers[target.buffer];
     if (buffer.role != Role::kTemp && buffer.role != Role::kVirtual) {
       return "it is memory";
     }
-    if (effects_[definition].locals ||
-        NumReads(definition, target.buffer) > 0 ||
-        writers_[target.buffer].size() > 1) {
+    if (chains_[definition].locals ||
+        chains_[definition].NumReads(target.buffer) > 0 ||
+        !IsReplacedWhole(definition, target.buffer)) {
       return kSeveralSteps;
     }
+    return CoverError(nest);
+  }
+
+  // Whether the next nest that sets the buffer, if any, sets all its cells, and
+  // reads none after it. Then only statements up to it read those of the
+  // definition.
+  bool IsReplacedWhole(size_t definition, BufferId buffer) {
+    const size_t next = chains_.NextWriter(definition, buffer);
+    if (next == stmts().size()) return true;
+    const std::optional<Nest> nest = AsNest(stmts()[next]);
+    return nest && CoverError(*nest).empty() &&
+           absl::c_all_of(chains_[next].reads, [&](const Access* read) {
+             return read->buffer != buffer || *read == nest->set->target;
+           });
+  }
+
+  // Why the nest does not set each cell of its buffer just once; empty: it
+  // does.
+  absl::string_view CoverError(const Nest& nest) const {
+    const Access& target = nest.set->target;
+    const Buffer& buffer = program_.buffers[target.buffer];
     Indices indices;
     indices.reserve(target.indices.size());
     for (const Affine& index : target.indices) {
@@ -352,19 +291,18 @@ class Virtualizer {
   // Whether what the definition reads is the same where statement `at` would
   // read it.
   bool Unchanged(size_t definition, size_t at, const Nest& nest) {
-    for (const Access* read : effects_[definition].reads) {
-      const Places& writers = writers_[read->buffer];
-      const auto next = absl::c_upper_bound(writers, definition);
-      if (next == writers.end() || *next > at) continue;
-      if (*next < at) return false;
+    for (const Access* read : chains_[definition].reads) {
+      const size_t next = chains_.NextWriter(definition, read->buffer);
+      if (next > at) continue;
+      if (next < at) return false;
       // In place: each iteration reads just the cell that it alone writes.
       std::optional<Nest> use = AsNest(stmts()[at]);
       if (!use || !ReachesEachOnce(*use) ||
-          !effects_[definition].lookups.empty()) {
+          !chains_[definition].lookups.empty()) {
         return false;
       }
       const Access& written = use->set->target;
-      for (const Access* site : effects_[at].reads) {
+      for (const Access* site : chains_[at].reads) {
         if (site->buffer != nest.set->target.buffer) continue;
         Access substituted = *read;
         for (Affine& index : substituted.indices) {
@@ -419,13 +357,8 @@ class Virtualizer {
   }
 
   LoopProgram program_;
-  // Of the top-level statements. In blocks, which fit where the assignments
-  // were, as one vector of a long program does not.
-  std::deque<Effects> effects_;
+  DefUse chains_;
   std::vector<bool> is_dead_;  // inlined wherever it is read
-  // In any order, and some that read it no more.
-  IdVector<BufferId, Places> readers_;
-  IdVector<BufferId, Places> writers_;  // ascending
 };
 
 }  // namespace

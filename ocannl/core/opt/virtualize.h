@@ -10,10 +10,12 @@
 //                                            }
 //
 // A temp or a virtual buffer qualifies if one nest of loops sets each of its
-// cells once, without accumulating. Nothing that the value depends on may
-// change between the nest and any use. It is inlined everywhere or nowhere; a
-// nest that is inlined everywhere is removed. Uses may be in any statement.
-// Virtual buffers are inlined also where loading costs less, up to
+// cells once, without accumulating. If a later nest sets all of them again, as
+// in t[i] := t[i] + c[i], the cells until then are a value of their own, as in
+// static single assignment (SSA) form. Nothing that the value depends on may
+// change between the nest and any use. A value is inlined everywhere or
+// nowhere; a nest that is inlined everywhere is removed. Uses may be in any
+// statement. Virtual buffers are inlined also where loading costs less, up to
 // kMaxInlinedCost.
 #ifndef OCANNL_CORE_OPT_VIRTUALIZE_H_
 #define OCANNL_CORE_OPT_VIRTUALIZE_H_
