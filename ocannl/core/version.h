@@ -7,7 +7,7 @@
 
 namespace ocannl {
 
-inline constexpr char kVersion[] = "0.9.4";
+inline constexpr char kVersion[] = "0.9.5";
 
 }  // namespace ocannl
 
