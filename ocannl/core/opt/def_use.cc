@@ -38,8 +38,9 @@ void FindAccesses(const LoopProgram& program, const Stmt& stmt,
 }
 
 void AddPlace(size_t place, DefUse::Places& places) {
-  const auto number = static_cast<uint32_t>(place);
-  if (places.empty() || places.back() != number) places.push_back(number);
+  const auto at = absl::c_lower_bound(places, place);
+  if (at != places.end() && *at == place) return;
+  places.insert(at, static_cast<uint32_t>(place));
 }
 
 }  // namespace
@@ -67,13 +68,14 @@ void DefUse::AddReader(size_t place, const StmtAccesses& accesses) {
   }
 }
 
-DefUse::Places DefUse::ReadersOf(BufferId buffer) const {
+DefUse::Places DefUse::Readers(BufferId buffer, size_t begin,
+                               size_t end) const {
+  const Places& all = readers_[buffer];
   Places readers;
-  for (uint32_t k : readers_[buffer]) {
-    if (accesses_[k].NumReads(buffer) > 0) readers.push_back(k);
+  for (auto k = absl::c_lower_bound(all, begin); k != all.end() && *k < end;
+       ++k) {
+    if (accesses_[*k].NumReads(buffer) > 0) readers.push_back(*k);
   }
-  absl::c_sort(readers);
-  readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
   return readers;
 }
 

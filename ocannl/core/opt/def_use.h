@@ -4,7 +4,7 @@
 // (def-use chains), kept while statements are rewritten in place.
 //
 //   DefUse chains(program);
-//   chains.ReadersOf(t);        // {1, 3}: statements 1 and 3 read it
+//   chains.Readers(t, 0, 9);    // {1, 3}: of statements 0 to 8, these read it
 //   chains.NextWriter(1, t);    // 2: it has another value from there on
 #ifndef OCANNL_CORE_OPT_DEF_USE_H_
 #define OCANNL_CORE_OPT_DEF_USE_H_
@@ -39,8 +39,9 @@ class DefUse {
     return accesses_[place];
   }
 
-  // The statements that read the buffer, ascending.
-  Places ReadersOf(BufferId buffer) const;
+  // The statements from `begin` up to before `end` that read the buffer,
+  // ascending.
+  Places Readers(BufferId buffer, size_t begin, size_t end) const;
   // The first statement of the program that writes the buffer, or after
   // `place`; else the number of statements.
   size_t FirstWriter(BufferId buffer) const;
@@ -60,9 +61,10 @@ class DefUse {
   // In blocks, which fit where the assignments were, as one vector of a long
   // program does not.
   std::deque<StmtAccesses> accesses_;
-  // In any order, and some that read it no more.
+  // Ascending, so that a buffer with many values is no slower. Some readers
+  // read it no more.
   IdVector<BufferId, Places> readers_;
-  IdVector<BufferId, Places> writers_;  // ascending
+  IdVector<BufferId, Places> writers_;
 };
 
 }  // namespace ocannl

@@ -145,10 +145,11 @@ class Virtualizer {
       const BufferId id = read->buffer;
       if (program_.buffers[id].role != Role::kTemp) return true;
       return !IsLarge(program_, *read) ||
-             absl::c_any_of(chains_.ReadersOf(id), [&](uint32_t k) {
-               return k != definition &&
-                      !absl::c_linear_search(chains_[k].writes, id);
-             });
+             absl::c_any_of(
+                 chains_.Readers(id, 0, is_dead_.size()), [&](uint32_t k) {
+                   return k != definition &&
+                          !absl::c_linear_search(chains_[k].writes, id);
+                 });
     });
   }
 
@@ -159,11 +160,9 @@ class Virtualizer {
     const absl::string_view error = DefinitionError(definition, *nest);
     if (!error.empty()) return error;
     const Access& target = nest->set->target;
-    const DefUse::Places readers = chains_.ReadersOf(target.buffer);
     const size_t next = chains_.NextWriter(definition, target.buffer);
-    const auto uses =
-        absl::MakeConstSpan(absl::c_lower_bound(readers, definition),
-                            absl::c_upper_bound(readers, next));
+    const DefUse::Places uses =
+        chains_.Readers(target.buffer, definition, next + 1);
     if (uses.empty()) return "";
     int64_t evaluations = 0;
     for (size_t k : uses) {
@@ -208,8 +207,9 @@ class Virtualizer {
       }
     }
     // A statement before all definitions may read it too.
-    is_dead_[definition] = readers.front() > definition ||
-                           chains_.FirstWriter(target.buffer) < definition;
+    is_dead_[definition] =
+        chains_.FirstWriter(target.buffer) < definition ||
+        chains_.Readers(target.buffer, 0, definition).empty();
     return "";
   }
 
