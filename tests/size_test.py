@@ -66,7 +66,7 @@ ROOMS = {
     "ocannl/flags": 900,
     "ocannl/fuzz": 9_960,
     "ocannl/interp": 1_700,
-    "ocannl/jit": 11_760,
+    "ocannl/jit": 11_770,
     "ocannl/onnx": 8_420,
     "ocannl/tiers": 1_300,
     "ocannl/train": 20_900,
