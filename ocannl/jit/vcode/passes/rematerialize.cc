@@ -17,7 +17,7 @@ namespace ocannl::jit {
 namespace {
 
 // Between two instructions that use a loaded value, or its load and the first
-// one, where nothing writes memory.
+// one, where nothing writes to its buffer.
 struct Gap {
   size_t from, to;
   VReg value;
@@ -66,12 +66,18 @@ class Rematerializer {
       for (const Value& arg : inst.args) {
         if (arg.kind != Value::kReg) continue;
         Use& use = uses[arg.index];
-        if (use.part != part) use.part = kElsewhere;
-        if (use.part == kElsewhere) continue;
+        if (use.part != part || IsStoredAfter(use.last, loads_.at(arg.reg()))) {
+          use.part = kElsewhere;
+          continue;
+        }
         if (k > use.last + 1) gaps_.push_back({use.last, k, arg.reg()});
         use.last = k;
       }
-      if (IsBarrier(inst.opcode)) ++part;
+      if (WritesMemory(inst.opcode)) {
+        stores_[nest_.pointers[inst.memory.pointer].base] = k;
+      } else if (IsBlockBoundary(inst.opcode)) {
+        ++part;
+      }
       if (inst.opcode != Opcode::kLoad || !IsCheap(inst)) continue;
       uses[inst.dst.index] = {.part = part, .last = k};
       loads_[inst.dst] = k;
@@ -82,6 +88,14 @@ class Rematerializer {
     std::sort(gaps_.begin(), gaps_.end(), [](const Gap& a, const Gap& b) {
       return std::pair(a.from, a.to) < std::pair(b.from, b.to);
     });
+  }
+
+  // Whether an instruction after `place` so far writes to the buffer that the
+  // load reads. Buffers do not overlap.
+  bool IsStoredAfter(size_t place, size_t load) const {
+    const Memory& memory = nest_.insts[load].memory;
+    const auto store = stores_.find(nest_.pointers[memory.pointer].base);
+    return store != stores_.end() && store->second > place;
   }
 
   // Keeps the gaps in which a value gives up its register: where the pressure
@@ -135,7 +149,8 @@ class Rematerializer {
   Nest& nest_;
   const Isa isa_;
   std::vector<Gap> gaps_;
-  absl::flat_hash_map<VReg, size_t> loads_;  // the instructions
+  absl::flat_hash_map<VReg, size_t> loads_;       // the instructions
+  absl::flat_hash_map<BufferId, size_t> stores_;  // the last into each buffer
 };
 
 }  // namespace
