@@ -28,8 +28,8 @@ struct BlockSum {
 
 // The plan for `nest`, the blocks, and `next`, their sum. nullopt:
 // - `next` does not add up the results of `nest`;
-// - blocks are better parallel: there are no outer loops, tiles are fewer than
-//   blocks, and the results stay in L2;
+// - blocks are better parallel: the outer loops, or tiles where there are none,
+//   have few iterations, and the results are small;
 // - A, which is packed for all blocks at once, is larger than the results.
 std::optional<BlockSum> PlanBlockSum(LoopProgram& program,
                                      const PerfectNest& nest,

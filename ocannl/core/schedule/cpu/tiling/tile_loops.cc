@@ -60,6 +60,13 @@ class LoopChooser {
       };
       if (!is(chosen_.m) && !is(chosen_.q)) chosen_.outer.push_back(loop);
     }
+    // What is read in one iteration of these is not read in the next.
+    std::stable_partition(
+        chosen_.outer.begin(), chosen_.outer.end(), [&](const NestLoop& loop) {
+          return absl::c_all_of(reads_, [&](const Access& read) {
+            return Stride(read, loop) != 0;
+          });
+        });
     return std::move(chosen_);
   }
 
