@@ -16,8 +16,8 @@ namespace ocannl {
 
 inline constexpr int kLoadCost = 1;  // from L1
 inline constexpr int kStoreCost = 1;
-// Of a buffer of so many bytes, which caches next to a core do not hold. A
-// store also loads the line. To measure: `bazel run //experiments:bench --
+// A buffer of so many bytes does not fit in the caches next to a core. A store
+// into it also loads the line. To measure: `bazel run //experiments:bench --
 // --filter=net/`.
 inline constexpr int64_t kLargeBytes = int64_t{4} << 20;
 inline constexpr int kLargeLoadCost = 8;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <variant>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "ocannl/core/loop/walk.h"
@@ -77,11 +76,6 @@ DefUse::Places DefUse::Readers(BufferId buffer, size_t begin,
     if (accesses_[*k].NumReads(buffer) > 0) readers.push_back(*k);
   }
   return readers;
-}
-
-size_t DefUse::FirstWriter(BufferId buffer) const {
-  const Places& writers = writers_[buffer];
-  return writers.empty() ? accesses_.size() : writers.front();
 }
 
 size_t DefUse::NextWriter(size_t place, BufferId buffer) const {

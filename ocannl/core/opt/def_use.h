@@ -42,13 +42,12 @@ class DefUse {
   // The statements from `begin` up to before `end` that read the buffer,
   // ascending.
   Places Readers(BufferId buffer, size_t begin, size_t end) const;
-  // The first statement of the program that writes the buffer, or after
-  // `place`; else the number of statements.
-  size_t FirstWriter(BufferId buffer) const;
+  // The first statement after `place` that writes the buffer; the number of
+  // statements if there is none.
   size_t NextWriter(size_t place, BufferId buffer) const;
 
-  // After the statement at `place` has new values, which read no more than
-  // before and what the statement `definition` reads.
+  // Call it after the statement at `place` has new values. They read what it
+  // read before, and what the statement `definition` reads.
   void Update(size_t place, size_t definition);
   // The same for an assignment of one cell without lookups, in whose value that
   // of `definition` took the place of a cell of `buffer`: without a walk.

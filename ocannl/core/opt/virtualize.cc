@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ocannl/core/opt/virtualize.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -147,7 +146,7 @@ class Virtualizer {
       return !IsLarge(program_, *read) ||
              absl::c_any_of(
                  chains_.Readers(id, 0, is_dead_.size()), [&](uint32_t k) {
-                   return k != definition &&
+                   return k != definition && !is_dead_[k] &&
                           !absl::c_linear_search(chains_[k].writes, id);
                  });
     });
@@ -206,10 +205,7 @@ class Virtualizer {
         chains_.Update(k, definition);
       }
     }
-    // A statement before all definitions may read it too.
-    is_dead_[definition] =
-        chains_.FirstWriter(target.buffer) < definition ||
-        chains_.Readers(target.buffer, 0, definition).empty();
+    is_dead_[definition] = true;
     return "";
   }
 
@@ -257,7 +253,10 @@ class Virtualizer {
   // definition.
   bool IsReplacedWhole(size_t definition, BufferId buffer) {
     const size_t next = chains_.NextWriter(definition, buffer);
-    if (next == stmts().size()) return true;
+    if (next == stmts().size() ||
+        std::holds_alternative<ZeroOut>(stmts()[next])) {
+      return true;
+    }
     const std::optional<Nest> nest = AsNest(stmts()[next]);
     return nest && CoverError(*nest).empty() &&
            absl::c_all_of(chains_[next].reads, [&](const Access* read) {

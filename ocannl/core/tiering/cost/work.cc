@@ -14,7 +14,7 @@ namespace ocannl {
 namespace {
 
 // Each statement of the body that writes a buffer. A local at the top level is
-// one number.
+// one number, so it is not a nest.
 template <class Visit>
 void WalkNests(const LoopProgram& program, Visit visit) {
   for (const Stmt& stmt : program.body.stmts) {

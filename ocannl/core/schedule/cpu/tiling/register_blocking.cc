@@ -104,8 +104,9 @@ double StepCycles(const ContractShape& shape, const Target& target, int64_t mr,
   const double issue_bound = 1.1 * static_cast<double>(loads) / 2;
   // Without q, half of L1 is for what m reads.
   const auto cache = static_cast<double>(target.l1_bytes);
+  // Taps read one stream, which hardware prefetchers follow.
   const bool is_in_l1 =
-      shares_taps ||  // which are one stream
+      shares_taps ||
       shape.Steps() * static_cast<double>(n_loads * target.vector_bytes) <=
           (shape.has_q ? 3 * cache / 4 : cache / 2);
   const bool crosses_lines = shape.n % shape.Lanes(target) != 0;
@@ -174,6 +175,7 @@ int64_t MaxAccumulators(const ContractShape& shape, const Target& target,
     return all - vectors * shape.Lanes(target) / 2 - 4;
   }
   const bool transposes = shape.b && shape.operands[*shape.b].n != 1;
+  // One register holds a cell of A, and `vectors` hold what the taps share.
   if (shape.SharesTaps()) return std::min(all * 3 / 4, all - 1 - vectors);
   // Only AVX-512 has embedded broadcasts from memory; with q, what a row reads
   // is in a register.
@@ -247,8 +249,9 @@ RegisterBlocks BlockForRegisters(const ContractShape& shape,
   RegisterBlocks best{.cycles = INFINITY};
   int64_t best_vectors = 0;
   const int64_t max_vectors = MaxVectors(shape, target);
-  // Several taps share what is loaded once for all rows of the tile. Where rows
-  // share nothing either, whole ones are streams that prefetchers follow.
+  // Of tiles that take as long, the widest is best: of taps because they share
+  // loads, and where rows share nothing because whole rows are streams that
+  // hardware prefetchers follow.
   const bool shares_taps = shape.SharesTaps();
   const bool shares_none = !RowsShareLoads(shape);
   const int64_t least_qr = shares_taps ? std::min<int64_t>(shape.q, 2) : 1;
@@ -264,11 +267,11 @@ RegisterBlocks BlockForRegisters(const ContractShape& shape,
             .q = BalancedTiles(shape.q, qr),
             .n = TilesWithRemainder(shape.n, vectors * shape.Lanes(target))};
         tiles.cycles = TileCycles(shape, target, tiles);
-        const bool is_better =
+        const bool wins_ties =
             shares_taps || (shares_none && vectors > best_vectors &&
                             shape.n % tiles.n[0].size == 0);
         if (tiles.cycles < best.cycles ||
-            (is_better && tiles.cycles == best.cycles)) {
+            (wins_ties && tiles.cycles == best.cycles)) {
           best = std::move(tiles);
           best_vectors = vectors;
         }

@@ -7,10 +7,10 @@
 // n is vectorized, m and q are unrolled, and k is all reduced loops. The
 // operand B depends on n, and A depends on m. If A depends on n as well, rows
 // share no loads unless the tile has a second unrolled loop q, on which only B
-// depends. A narrow n has a q too: of adjacent products. The q of a
-// convolution's weight gradient, y[m, q, n] += a[k, m] * b[k + q, n], are its
-// taps, which share loads where k is unrolled. Short m and n have as q a loop
-// on which B does not depend, so that there are enough accumulators.
+// depends. A narrow n has a q too: of adjacent products. q runs over the taps
+// of a convolution's weight gradient, y[m, q, n] += a[k, m] * b[k + q, n]: they
+// share loads where k is unrolled. Short m and n have as q a loop on which B
+// does not depend, so that there are enough accumulators.
 #ifndef OCANNL_CORE_SCHEDULE_CPU_TILING_TILE_LOOPS_H_
 #define OCANNL_CORE_SCHEDULE_CPU_TILING_TILE_LOOPS_H_
 
@@ -25,7 +25,8 @@
 namespace ocannl {
 
 struct TileLoops {
-  std::vector<NestLoop> outer;  // other output loops, in order
+  // Other output loops in order, but those first on which all operands depend.
+  std::vector<NestLoop> outer;
   std::optional<NestLoop> m;
   std::optional<NestLoop> q;
   NestLoop n;
