@@ -16,9 +16,9 @@
 namespace ocannl {
 namespace {
 
-// Bytes of partial sums for each cycle of products, which may be stored so that
-// blocks are parallel: `bazel run //experiments:bench -- --filter=net/resnet`
-// with one thread and with two takes 0.99 and 0.95 of the time.
+// Partial sums are stored, so that blocks are parallel, up to so many bytes for
+// each cycle of products. With them, `bazel run //experiments:bench --
+// --filter=net/resnet` takes 0.99 of the time with one thread, 0.95 with two.
 constexpr double kMaxBytesPerCycle = 0.25;
 
 // The loops of `sum` in the order of those of `nest`, whose cells it adds up;
@@ -122,8 +122,8 @@ int64_t CountTiles(const RegisterBlocks& tiles) {
   return tiles.n[0].count > 1 ? tiles.n[0].count : tiles.m[0].count;
 }
 
-// Whether the loops outside of blocks have too few iterations for all threads,
-// and to store partial sums, of so many bytes, takes little.
+// Whether the loops around blocks have too few iterations for all threads, and
+// the partial sums, of so many bytes, take little time to store.
 bool BlocksAreBetterParallel(const ContractPlan& plan, int64_t blocks,
                              int64_t bytes, double cycles,
                              const Target& target) {

@@ -24,7 +24,7 @@ constexpr double kFmaLatencyTimesPorts = 6;
 // Cycles of a tile besides its steps: loads and stores of accumulators, and the
 // branch that is mispredicted.
 constexpr double kTileOverhead = 12;
-// Steps of a sum, as over the window of a pool, whose tiles run on without it,
+// A sum of at most so many steps, as over the window of a pool, has no overhead
 // where rows share no loads. The gradient of a 2 x 2 pool takes 0.5 of the time
 // on tiles of 2 whole rows (`ocannl run net_cifar_conv.ll --profile`).
 constexpr double kShortSum = 9;
@@ -151,8 +151,8 @@ constexpr int64_t kMaxUnrolledBody = 384;  // products
 constexpr int64_t kMaxVectorsPerRow = 4;
 constexpr int64_t kMaxGemvUnroll = 16;
 constexpr int64_t kMaxQTile = 6;
-// Of a product with taps: `ocannl run` of the weight gradients of 3 x 3
-// convolutions takes 0.95 of the time of whole rows of 16.
+// ku of a product with taps. Whole rows of 16 take 1.05 of the time: `ocannl
+// run net_resnet.ll --profile`, weight gradients of 3 x 3 convolutions.
 constexpr int64_t kMaxTapUnroll = 4;
 // Likewise, where B is transposed in registers: two vectors hide latency, and
 // more rows of B would evict each other from L1. A step of 16 reads whole
@@ -249,9 +249,9 @@ RegisterBlocks BlockForRegisters(const ContractShape& shape,
   RegisterBlocks best{.cycles = INFINITY};
   int64_t best_vectors = 0;
   const int64_t max_vectors = MaxVectors(shape, target);
-  // Of tiles that take as long, the widest is best: of taps because they share
-  // loads, and where rows share nothing because whole rows are streams that
-  // hardware prefetchers follow.
+  // Of tiles that take as long, the widest is best. Wide tiles of taps share
+  // more loads. Whole rows that share nothing are streams, which hardware
+  // prefetchers follow.
   const bool shares_taps = shape.SharesTaps();
   const bool shares_none = !RowsShareLoads(shape);
   const int64_t least_qr = shares_taps ? std::min<int64_t>(shape.q, 2) : 1;
