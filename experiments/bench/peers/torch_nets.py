@@ -9,9 +9,16 @@ import torch
 import torch.nn.functional as F
 
 
-def convolve(p, name, x, padding):
+def convolve(p, name, x, padding, stride=1):
     w = p[name + "_w"].permute(0, 3, 1, 2)  # to outputs, inputs, height, width
-    return F.conv2d(x, w, p.get(name + "_b"), padding=padding)
+    return F.conv2d(x, w, p.get(name + "_b"), stride, padding)
+
+
+def conv_batch_norm(p, name, x, trains, padding=1, stride=1):
+    norm = name + "_norm_"
+    return F.batch_norm(convolve(p, name + "_conv", x, padding, stride),
+                        p[norm + "running_mean"], p[norm + "running_variance"],
+                        p[norm + "scale"], p[norm + "shift"], trains)
 
 
 def linear(p, name, x):
@@ -38,11 +45,7 @@ def lenet(p, x, trains):
 
 def cifar_conv(p, x, trains):
     def layer(name, x):
-        norm = name + "_norm_"
-        x = F.batch_norm(convolve(p, name + "_conv", x, 1),
-                         p[norm + "running_mean"], p[norm + "running_variance"],
-                         p[norm + "scale"], p[norm + "shift"], trains)
-        return F.relu(x)
+        return F.relu(conv_batch_norm(p, name, x, trains))
 
     x = F.max_pool2d(layer("second", layer("first", images(x))), 2)
     x = F.max_pool2d(layer("third", x), 2)
@@ -50,20 +53,12 @@ def cifar_conv(p, x, trains):
 
 
 def resnet(p, x, trains):
-    def layer(name, x, padding, stride=1):
-        norm = name + "_norm_"
-        w = p[name + "_conv_w"].permute(0, 3, 1, 2)
-        return F.batch_norm(F.conv2d(x, w, stride=stride, padding=padding),
-                            p[norm + "running_mean"],
-                            p[norm + "running_variance"],
-                            p[norm + "scale"], p[norm + "shift"], trains)
-
-    x = F.relu(layer("stem", images(x), 1))
+    x = F.relu(conv_batch_norm(p, "stem", images(x), trains))
     for name, stride in (("block1", 1), ("block2", 2), ("block3", 2)):
-        y = F.relu(layer(name + "_first", x, 1, stride))
-        y = layer(name + "_second", y, 1)
+        y = conv_batch_norm(p, name + "_first", x, trains, stride=stride)
+        y = conv_batch_norm(p, name + "_second", F.relu(y), trains)
         if stride > 1:
-            x = layer(name + "_project", x, 0, stride)
+            x = conv_batch_norm(p, name + "_project", x, trains, 0, stride)
         x = F.relu(y + x)
     return linear(p, "logits", x.mean((2, 3)))
 
