@@ -64,8 +64,9 @@ std::string Indexed(const std::string& operand) {
   return absl::StrJoin(AxesOf(operand), ", ",
                        [](std::string* out, const std::string& axis) {
                          absl::StrAppend(out, "i", axis[0] - 'a');
-                         if (axis.size() > 1)
+                         if (axis.size() > 1) {
                            absl::StrAppend(out, " + i", axis[2] - 'a');
+                         }
                        });
 }
 
